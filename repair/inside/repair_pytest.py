@@ -1,0 +1,344 @@
+"""The pytest plugin that runs inside a task's container: selects the listed tests and records what happens.
+
+It is copied into the container as one file and loaded with `-p repair_pytest`. Standard library only; pytest 3.10 to
+9.2, Python 2.7 to 3.13. It reads `in/select.json` beside its folder:
+
+    {"ids": [...], "files": [...], "select": "ids" | "files", "skip": [...]}
+
+and appends one JSON array a line, at once, to `out/record-<worker>.jsonl` (`main` outside xdist):
+
+    ["start", pytest version]              ["root", rootdir, working directory]
+    ["nofile", path]                       ["conftest", directory, path, text]
+    ["collect", id, outcome, text]         ["item", id, other form of it or null, [lengths of the groups' ids]]
+    ["chosen", how many items will run]    ["run", id, node id if it differs]
+    ["report", id, when, outcome, xfail, cause]                              ["done", id]
+    ["internal", text]                     ["end", exit status]
+
+Selection happens among what pytest collected, so an id that names nothing cannot stop the others.
+"""
+
+import json
+import os
+import sys
+import types
+
+import pytest
+
+# Kept apart from the modules: tests replace `os.open` and the like.
+_open, _write, _close, _fstat, _getpid = os.open, os.write, os.close, os.fstat, os.getpid
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_CWD = os.getcwd()
+_PID = os.getpid()
+_MAX_TEXT = 20000
+
+
+class Record(object):
+    """Appends events to one file; silent in a process that was forked from ours."""
+
+    def __init__(self, worker):
+        self.path = os.path.join(_HERE, "out", "record-%s.jsonl" % worker)
+        self.fd, self.identity = None, None
+
+    def write(self, *event):
+        if _getpid() != _PID:
+            return
+        line = (json.dumps(event) + "\n").encode("ascii")
+        if not self._is_ours():  # a test may close every descriptor, and the number may be somebody else's by now
+            self.fd = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            stat = _fstat(self.fd)
+            self.identity = (stat.st_dev, stat.st_ino)
+            _keep_from_children(self.fd)
+        _write(self.fd, line)
+
+    def _is_ours(self):
+        if self.fd is None:
+            return False
+        try:
+            stat = _fstat(self.fd)
+        except OSError:
+            return False
+        return (stat.st_dev, stat.st_ino) == self.identity
+
+
+def _keep_from_children(fd):
+    import fcntl
+
+    fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.fcntl(fd, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
+
+
+def _text(value):
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return value
+
+
+def _clean(nodeid):
+    """A node id without the `()` segments of pytest 3."""
+    return _text(nodeid).replace("::()", "")
+
+
+def _path_of(node):
+    return str(getattr(node, "path", None) or getattr(node, "fspath", ""))
+
+
+class Repair(object):
+    """The hooks of one pytest session."""
+
+    def __init__(self, early_config):
+        with open(os.path.join(_HERE, "in", "select.json"), "rb") as stream:
+            wanted = json.loads(stream.read().decode("utf-8"))
+        self.ids, self.skip = frozenset(wanted["ids"]), frozenset(wanted["skip"])
+        self.files, self.by_id = wanted["files"], wanted["select"] == "ids"
+        worker = os.environ.get("PYTEST_XDIST_WORKER") if "xdist" in sys.modules else None
+        self.record = Record(worker or "main")
+        self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
+        self.broken, self.causes, self.running = {}, {}, {}
+        self.only = None
+        self.record.write("start", _text(pytest.__version__))
+        self._guard_conftests(early_config.pluginmanager)
+
+    # ---- conftests: one below the root that does not import takes its own directory's tests and nothing else
+
+    def _guard_conftests(self, pluginmanager):
+        original = pluginmanager._importconftest
+        stubs = {}
+
+        def importconftest(conftestpath, *args, **kwargs):
+            path = str(conftestpath)
+            if path in stubs:
+                return stubs[path]
+            try:
+                return original(conftestpath, *args, **kwargs)
+            except Exception as error:
+                directory = os.path.dirname(path)
+                if not directory.startswith(self.rootdir.rstrip(os.sep) + os.sep):
+                    raise
+                self.broken[directory] = True
+                self.record.write("conftest", self._form(directory), self._form(path), _conftest_text(error))
+                stubs[path] = types.ModuleType("conftest")
+                return stubs[path]
+
+        pluginmanager._importconftest = importconftest
+
+    def _is_broken(self, path):
+        return any(path.startswith(directory + os.sep) for directory in self.broken)
+
+    # ---- what is collected
+
+    def pytest_configure(self, config):
+        # Of the options that a repo may set for itself, those that would blank the other tests.
+        for name, value in (
+            ("stepwise", False),
+            ("collectonly", False),
+            ("setuponly", False),
+            ("setupplan", False),
+            ("usepdb", False),
+            ("trace", False),
+            ("lf", False),
+            ("failedfirst", False),
+        ):
+            if getattr(config.option, name, None):
+                setattr(config.option, name, value)
+        args, bracketed = [], []
+        for path in self.files:
+            found = self._find(path)
+            if found is None:
+                self.record.write("nofile", path)
+            elif self._is_broken(os.path.abspath(found)):
+                continue
+            elif "[" in found:  # pytest would read it as parameters: name the folder, and ignore what else is there
+                bracketed.append(os.path.abspath(found))
+                found = os.path.dirname(found[: found.index("[")]) or "."
+                args.append(found)
+            else:
+                args.append(found)
+        if bracketed:
+            self.only = frozenset(bracketed + [os.path.abspath(a) for a in args if os.path.isfile(a)])
+        config.args[:] = sorted(set(args), key=args.index)
+
+    def _find(self, path):
+        if os.path.exists(os.path.join(_CWD, path)):
+            return path
+        rooted = os.path.join(self.rootdir, path)
+        return rooted if os.path.exists(rooted) else None
+
+    def ignores(self, path):
+        """Is this file or folder beside the listed ones, where a whole folder had to be named?"""
+        if self.only is None:
+            return None
+        path = str(path)
+        if os.path.isdir(path):
+            return None if any(wanted.startswith(path.rstrip(os.sep) + os.sep) for wanted in self.only) else True
+        return None if path in self.only or os.path.basename(path) == "__init__.py" else True
+
+    def pytest_sessionstart(self, session):
+        self.record.write("root", self.rootdir, _CWD)
+
+    def pytest_itemcollected(self, item):
+        # The node id as it is now: xdist adds a suffix later.
+        if self._is_broken(_path_of(item)):
+            item._repair = None
+            return
+        item._repair = identity = self._identify(item)
+        item.user_properties.insert(0, ("repair_nodeid", json.dumps(identity[0])))
+        self.record.write("item", identity[0], identity[1], identity[2])
+
+    def _identify(self, item):
+        """(id, its other form or None, lengths of the ids of the groups that hold it)."""
+        nodeid = _clean(item.nodeid)
+        chain = item.listchain()
+        files = [n for n in chain[:-1] if isinstance(n, pytest.File) and _path_of(n) == _path_of(item)]
+        holder = files[-1] if files else chain[-1]
+        prefix = _clean(holder.nodeid)
+        rest = nodeid[len(prefix) :] if nodeid.startswith(prefix) else nodeid
+        here = self._form(_path_of(item))
+        if not prefix or prefix.startswith(".."):  # a file outside rootdir
+            nodeid, prefix = here + rest, here
+        other = here + rest if here != prefix else None
+        lengths = {len(prefix)}
+        for node in chain[chain.index(holder) : -1]:
+            group = prefix + _clean(node.nodeid)[len(_clean(holder.nodeid)) :]
+            if nodeid.startswith(group):
+                lengths.add(len(group))
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and nodeid.endswith("[%s]" % _text(callspec.id)):
+            lengths.add(len(nodeid) - len(_text(callspec.id)) - 2)
+        lengths.discard(len(nodeid))
+        return nodeid, other, sorted(lengths)
+
+    def _form(self, path):
+        """A path relative to the working directory, or as it is where it lies outside."""
+        path = _text(path)
+        return path[len(_CWD.rstrip(os.sep)) + 1 :] if path.startswith(_CWD.rstrip(os.sep) + os.sep) else path
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        outcome = yield
+        report = outcome.get_result()
+        if report.outcome != "passed":
+            where = _clean(report.nodeid) or self._form(_path_of(collector))
+            self.record.write("collect", where, report.outcome, _long_text(report))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        chosen = [item for item in items if self._wants(getattr(item, "_repair", None))]
+        if len(chosen) < len(items):
+            dropped = frozenset(map(id, items)) - frozenset(map(id, chosen))
+            config.hook.pytest_deselected(items=[item for item in items if id(item) in dropped])
+            items[:] = chosen
+
+    def pytest_collection_finish(self, session):
+        self.record.write("chosen", len(session.items))
+
+    def _wants(self, identity):
+        if identity is None:
+            return False
+        nodeid, other, lengths = identity
+        if nodeid in self.skip or other in self.skip:
+            return False
+        if not self.by_id or nodeid in self.ids or other in self.ids:
+            return True
+        if any(nodeid[:length] in self.ids for length in lengths):
+            return True
+        shift = len(other) - len(nodeid) if other else 0
+        return bool(other) and any(other[: length + shift] in self.ids for length in lengths)
+
+    # ---- what runs
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        identity = getattr(item, "_repair", None)
+        name = identity[0] if identity else _clean(item.nodeid)
+        self.running[item.nodeid] = name
+        self.record.write("run", name, _text(item.nodeid) if _text(item.nodeid) != name else None)
+        outcome = yield
+        if outcome.excinfo is None:
+            self.record.write("done", name)
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        if outcome.excinfo is None:
+            report = outcome.get_result()
+            if report.outcome != "passed":
+                self.causes[(report.nodeid, report.when)] = self._cause(report, call)
+
+    def _cause(self, report, call):
+        if isinstance(report.longrepr, tuple):
+            return _text(str(report.longrepr[2]))
+        if hasattr(report, "wasxfail"):
+            return _text(str(report.wasxfail))
+        if call.excinfo is None:
+            return _text(str(report.longrepr))
+        crash = getattr(report.longrepr, "reprcrash", None)
+        name = _text(call.excinfo.typename)
+        if crash is None:
+            return name
+        path = _text(str(crash.path))
+        return "%s at %s:%d" % (
+            name,
+            self._form(path if os.path.isabs(path) else os.path.join(_CWD, path)),
+            crash.lineno,
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report):
+        if hasattr(report, "node") and report.nodeid not in self.running:
+            if any(name == "repair_nodeid" for name, _ in getattr(report, "user_properties", ())):
+                return  # an xdist worker has written it already; what has no property is the report of a crash
+        name = self.running.get(report.nodeid, _clean(report.nodeid))
+        cause = self.causes.pop((report.nodeid, report.when), "") if report.outcome != "passed" else ""
+        if not cause and report.outcome == "failed":
+            cause = _text(str(report.longrepr)).strip().split("\n")[0]
+        self.record.write("report", name, report.when, report.outcome, hasattr(report, "wasxfail"), cause[:_MAX_TEXT])
+
+    def pytest_internalerror(self, excrepr):
+        self.record.write("internal", _text(str(excrepr))[-_MAX_TEXT:])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        self.record.write("end", int(exitstatus))
+
+
+def _long_text(report):
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple):
+        return _text(str(longrepr[2]))
+    return _text(str(getattr(report, "longreprtext", None) or longrepr))[-_MAX_TEXT:]
+
+
+def _conftest_text(error):
+    """`Type: message` of what a conftest raised; pytest wraps it in an error of its own."""
+    raised = getattr(error, "excinfo", None)
+    if raised is None and getattr(error, "__cause__", None) is not None:
+        raised = (type(error.__cause__), error.__cause__)
+    if raised is None:
+        return "%s: %s" % (type(error).__name__, error)
+    return "%s: %s" % (raised[0].__name__, raised[1])
+
+
+class _Ignore(object):
+    """`pytest_ignore_collect`, whose argument has had two names."""
+
+    def __init__(self, repair):
+        self.repair = repair
+
+
+if int(pytest.__version__.split(".")[0]) >= 7:
+
+    def _ignore(self, collection_path):
+        return self.repair.ignores(collection_path)
+else:
+
+    def _ignore(self, path):
+        return self.repair.ignores(path)
+
+
+_Ignore.pytest_ignore_collect = _ignore
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config, parser, args):
+    repair = Repair(early_config)
+    early_config.pluginmanager.register(repair, "repair")
+    early_config.pluginmanager.register(_Ignore(repair), "repair-ignore")

@@ -1,0 +1,258 @@
+"""The values that everything else is about: panels, tasks, controls, runs, outcomes, decisions.
+
+Frozen, slotted dataclasses with tuples inside, and closed enums. Nothing here does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+
+class Outcome(StrEnum):
+    """What became of a test in one run, best first: of two outcomes of one id the later one counts.
+
+    `MISSING` means in no report: never collected, deselected, a phantom.
+    """
+
+    PASSED = "passed"
+    XPASSED = "xpassed"
+    XFAILED = "xfailed"
+    SKIPPED = "skipped"
+    MISSING = "missing"
+    ERROR = "error"
+    FAILED = "failed"
+
+    @property
+    def severity(self) -> int:
+        return _SEVERITY[self]
+
+
+_SEVERITY = {outcome: rank for rank, outcome in enumerate(Outcome)}
+
+
+def worst(outcomes: tuple[Outcome, ...]) -> Outcome:
+    """The worst of `outcomes`; `MISSING` for none, since unknown is never a pass."""
+    return max(outcomes, key=_SEVERITY.__getitem__, default=Outcome.MISSING)
+
+
+class ListName(StrEnum):
+    """The two hidden lists of a task."""
+
+    F2P = "F2P"
+    P2P = "P2P"
+
+
+class ControlKind(StrEnum):
+    """`EMPTY` applies nothing, `ORACLE` the reference diff; both get the hidden tests."""
+
+    EMPTY = "empty"
+    ORACLE = "oracle"
+
+
+class Verdict(StrEnum):
+    CLEAN = "clean"
+    REPAIRED = "repaired"
+    REFUSED = "refused"
+
+
+class Rule(StrEnum):
+    """Why an id is dropped, or why a task is refused."""
+
+    # an id is dropped
+    FAILED_BOTH = "failed-both"
+    FLAKY_BOTH = "flaky-both"
+    UNOBSERVED = "unobserved"
+    # a task is refused: for some ids
+    REGRESSION = "regression"
+    UNOBSERVED_BEFORE = "unobserved-before"
+    LOST = "lost"
+    FAILED = "failed"
+    MIXED_GROUP = "mixed-group"
+    BOTH_LISTS = "both-lists"
+    # a task is refused: as a whole
+    NO_F2P = "no-f2p"
+    FEW_P2P = "few-p2p"
+    EMPTY_PASSES = "empty-passes"
+    PATCH = "patch"
+    NOT_CONFIRMED = "not-confirmed"
+
+
+class Select(StrEnum):
+    """What a control runs: the listed tests only, or their whole files."""
+
+    IDS = "ids"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The parameters of the rule, from panel.toml's [policy]; every record holds them.
+
+    `min_p2p`: fewest P2P ids a task may keep. `passing`: outcomes that count as a pass.
+    `repeats`: runs of each control. `recheck`: further runs where only regressions refuse.
+    """
+
+    min_p2p: int = 10
+    passing: frozenset[Outcome] = frozenset({Outcome.PASSED})
+    repeats: int = 1
+    recheck: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of a panel, defaults filled in. `test_cmd` is an argument list, or a text for the image's shell.
+
+    `timeout` in seconds, `memory` in bytes, `cpus` in cores; `user` and `platform` None mean the image's own.
+    `directory` is where its files are; it is no part of what the task means.
+    """
+
+    instance_id: str
+    image: str
+    f2p: tuple[str, ...]
+    p2p: tuple[str, ...]
+    oracle_patch: bytes
+    tests_patch: bytes | None
+    directory: Path
+    workdir: str = "/testbed"
+    base_commit: str | None = None
+    framework: str = "pytest"
+    test_cmd: str | tuple[str, ...] = ("python3", "-m", "pytest")
+    junit: tuple[str, ...] = ()
+    select: Select = Select.IDS
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    timeout: float = 1800.0
+    cpus: float = 2.0
+    memory: int = 4 << 30
+    network: str = "none"
+    user: str | None = None
+    platform: str | None = None
+
+    def listed(self, name: ListName) -> tuple[str, ...]:
+        """The ids of one list, sorted, each once."""
+        return tuple(sorted(set(self.f2p if name is ListName.F2P else self.p2p)))
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A directory of tasks with one policy and one gate."""
+
+    name: str
+    directory: Path
+    policy: Policy
+    min_tasks: int
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image as the engine holds it: `id` is its content's digest, `digest` the repo digest or None."""
+
+    id: str
+    digest: str | None = None
+    platform: str | None = None
+    emulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Everything that is ever executed: patches on an image, and the ids to score.
+
+    `patches` are (name, bytes) in order; `skip` are ids that ended a run twice and are set aside.
+    """
+
+    task: Task
+    kind: ControlKind
+    patches: tuple[tuple[str, bytes], ...]
+    ids: tuple[str, ...]
+    repeat: int = 0
+    confirm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One listed id in one run: its outcome, why it is no pass, and a group's members."""
+
+    outcome: Outcome
+    cause: str = ""
+    members: Mapping[str, Outcome] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One observed run of a control.
+
+    `exit` is the test command's status (None where a patch did not apply, with `patch` saying why),
+    `deadly` the ids that ended it twice and were set aside, `flags` what a reader should know.
+    """
+
+    image: str
+    exit: int | None
+    observed: Mapping[str, Observed]
+    patch: str | None = None
+    deadly: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One listed id over all runs of both controls; `members` holds (empty, oracle) for each of a group's."""
+
+    id: str
+    lists: frozenset[ListName]
+    empty: tuple[Outcome, ...]
+    oracle: tuple[Outcome, ...]
+    cause_empty: str = ""
+    cause_oracle: str = ""
+    members: Mapping[str, tuple[tuple[Outcome, ...], tuple[Outcome, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The per-test outcome table that a decision is made from; `patch_errors` are diffs that did not apply."""
+
+    rows: tuple[Row, ...]
+    patch_errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A drop or a reason to refuse, with the ids that share it. Whole-task reasons have no ids."""
+
+    rule: Rule
+    list: ListName | None = None
+    empty: str = ""
+    oracle: str = ""
+    cause: str = ""
+    cause_empty: str = ""
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the rule says of one table. `reasons` is empty unless the verdict is refused."""
+
+    verdict: Verdict
+    kept_f2p: tuple[str, ...]
+    kept_p2p: tuple[str, ...]
+    dropped: tuple[Finding, ...]
+    reasons: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """The second pair of controls, on the trimmed lists: what they saw and what the rule says of it."""
+
+    table: Table
+    decision: Decision
+    scores_empty: tuple[float, ...]
+    scores_oracle: tuple[float, ...]
+
+    @property
+    def confirmed(self) -> bool:
+        return self.decision.verdict is Verdict.CLEAN

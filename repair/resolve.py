@@ -1,0 +1,235 @@
+"""Listed ids to outcomes: what one run says of each id of a task's lists.
+
+Pure. An id is looked up among what was collected, in either of its forms; one that names a group is the worst of its
+members; one that names nothing is missing and never guessed into another.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from repair.cause import printable
+from repair.junit import Case
+from repair.model import Observed, Outcome, worst
+from repair.record import Item, Record, clean
+
+NOT_RUN = "collected, but not run: the repo's own options deselect it"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one run showed: per test, per collector that failed or skipped, per file that is not there."""
+
+    outcomes: Mapping[str, tuple[Outcome, str]]
+    items: Mapping[str, Item] = field(default_factory=dict)
+    broken: Mapping[str, tuple[Outcome, str]] = field(default_factory=dict)
+    nofile: frozenset[str] = frozenset()
+
+
+def of_cases(cases: Iterable[Case]) -> Seen:
+    """What a report shows where ids are `classname::name`."""
+    found: dict[str, tuple[Outcome, str]] = {}
+    for case in cases:
+        if case.name:
+            _merge(found, clean(case.id), (case.outcome, case.cause))
+    return Seen(found, {test: Item(None, ()) for test in found})
+
+
+def of_record(record: Record, outcomes: Mapping[str, tuple[Outcome, str]]) -> Seen:
+    """What a pytest run shows: its record's collection, with outcomes that the report agrees to."""
+    return Seen(outcomes, record.items, record.broken, frozenset(record.nofile))
+
+
+def by_node_id(cases: Iterable[Case]) -> dict[str, Outcome]:
+    """A report's outcomes by the node ids that our plugin wrote into it; cases without one are left out."""
+    found: dict[str, Outcome] = {}
+    for case in cases:
+        if case.node_id is not None:
+            try:
+                test = json.loads(case.node_id)
+            except ValueError:
+                continue
+            if isinstance(test, str):
+                found[clean(test)] = worst((found.get(clean(test), case.outcome), case.outcome))
+    return found
+
+
+def _merge(found: dict[str, tuple[Outcome, str]], test: str, new: tuple[Outcome, str]) -> None:
+    old = found.get(test, new)
+    found[test] = max(old, new, key=lambda pair: (pair[0].severity, [-ord(c) for c in pair[1]]))
+
+
+def resolve(listed: Iterable[str], seen: Seen) -> dict[str, Observed]:
+    """The outcome of each listed id, with its cause where it is no pass."""
+    index = _Index(seen)
+    return {test: index.look_up(test) for test in listed}
+
+
+class _Index:
+    """`Seen`, arranged for look-ups by id, by either form, and by group."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.forms: dict[str, str] = {}
+        self.groups: dict[str, list[str]] = {}
+        for test, item in seen.items.items():
+            for group in item.groups:
+                self.groups.setdefault(group, []).append(test)
+            if item.other is not None:
+                self.forms.setdefault(item.other, test)
+        self.forms.update((test, test) for test in seen.items)
+        self.sorted = sorted(self.forms)
+        self.bases: dict[str, list[str]] | None = None
+
+    def look_up(self, listed: str) -> Observed:
+        test = listed.replace("::()", "")
+        if test in self.forms:
+            outcome, cause = self.seen.outcomes.get(self.forms[test], (Outcome.MISSING, NOT_RUN))
+            return Observed(outcome, cause)
+        below = self._broken_below(test)
+        if test in self.groups:
+            return self._group(test, below)
+        above = self._broken_above(test)
+        if above is not None:
+            return Observed(*above)
+        if below:
+            return Observed(*min(below.values(), key=lambda pair: (-pair[0].severity, pair[1])))
+        path = test.split("::", 1)[0]
+        if path in self.seen.nofile:
+            return Observed(Outcome.MISSING, f"{printable(path)}: no such file in the image")
+        return Observed(Outcome.MISSING, self._nearest(test))
+
+    def _group(self, group: str, below: Mapping[str, tuple[Outcome, str]]) -> Observed:
+        members = {
+            test: self.seen.outcomes.get(test, (Outcome.MISSING, NOT_RUN)) for test in sorted(self.groups[group])
+        }
+        members.update(below)
+        outcome = worst(tuple(outcome for outcome, _ in members.values()))
+        cause = min(cause for found, cause in members.values() if found is outcome)
+        return Observed(outcome, cause, {test: found for test, (found, _) in members.items()})
+
+    def _broken_above(self, test: str) -> tuple[Outcome, str] | None:
+        """The nearest collector above `test` that failed or skipped."""
+        places = [place for place in self.seen.broken if test == place or test.startswith((place + "::", place + "/"))]
+        return self.seen.broken[max(places, key=len)] if places else None
+
+    def _broken_below(self, test: str) -> dict[str, tuple[Outcome, str]]:
+        return {place: found for place, found in self.seen.broken.items() if place.startswith(test + "::")}
+
+    def _nearest(self, test: str) -> str:
+        """Say that nothing collected has this id, naming what comes nearest; an id cut short first."""
+        start = bisect_left(self.sorted, test)
+        near = [form for form in self.sorted[start : start + 3] if form.startswith(test)]
+        if not near:
+            near = self._alike(test)
+        if not near:
+            return "not collected"
+        return "not collected; nearest: " + ", ".join(_short(printable(form)) for form in near)
+
+    def _alike(self, test: str) -> list[str]:
+        if self.bases is None:
+            self.bases = {}
+            for form in self.sorted:
+                self.bases.setdefault(base(form), []).append(form)
+        wanted = base(test)
+        if wanted in self.bases:
+            return self.bases[wanted][:3]
+        path = wanted.split("::", 1)[0]
+        same_file = [form for form in self.bases if form.split("::", 1)[0] == path]
+        return difflib.get_close_matches(wanted, same_file[:2000], n=3, cutoff=0.7)
+
+
+def base(test: str) -> str:
+    """An id without its parameters: what stands before the first `[` behind the file's name."""
+    path, separator, rest = test.partition("::")
+    return path + separator + rest.partition("[")[0]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 90 else text[:89] + "…"
+
+
+def forward(listed: Iterable[str], cases: Sequence[Case]) -> dict[str, Observed]:
+    """The outcome of each listed id in reports that our plugin may have had no part in.
+
+    An id may be `classname::name` as it stands. A pytest node id determines the classname and name under which
+    pytest reports it, never the other way round; so each listed id goes forward to its keys and is looked up.
+    """
+    keys = _Keys(cases)
+    return {test: keys.look_up(test) for test in listed}
+
+
+class _Keys:
+    """A report's cases, arranged for look-ups by node id, by `classname::name`, and by pytest's own keys."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.named = by_node_id(cases)
+        self.index = _Index(of_cases(cases))
+        self.collectors = {case.name: case for case in cases if not case.classname and case.name}
+        self.by_key: dict[tuple[str, str], list[Case]] = {}
+        for case in cases:
+            key = (clean(case.classname).replace(".()", ""), clean(case.name))
+            self.by_key.setdefault(key, []).append(case)
+
+    def look_up(self, listed: str) -> Observed:
+        if listed in self.named:
+            return Observed(self.named[listed])
+        if listed in self.index.forms:
+            return self.index.look_up(listed)
+        found = [case for key in junit_keys(listed) for case in self.by_key.get(key, ())]
+        if found:
+            outcome = worst(tuple(case.outcome for case in found))
+            return Observed(outcome, min(case.cause for case in found if case.outcome is outcome))
+        members = self.members(listed)
+        if members:
+            return Observed(worst(tuple(members.values())), "", members)
+        collector = self.collectors.get(module_name(split_id(listed)[0]))
+        if collector is not None and "::" in listed:
+            skipped = collector.outcome is Outcome.SKIPPED
+            return Observed(Outcome.SKIPPED if skipped else Outcome.MISSING, collector.cause)
+        return self.index.look_up(listed)
+
+    def members(self, listed: str) -> dict[str, Outcome]:
+        """Outcomes below an id that names a function without its parameters, a class or a file."""
+        path, *parts = split_id(listed)
+        if parts and "[" in parts[-1]:
+            return {}
+        holder = ".".join([module_name(path), *parts])
+        found: dict[str, Outcome] = {}
+        for (classname, name), cases in self.by_key.items():
+            of_function = parts and f"{classname}.{name}".startswith(holder + "[") and "[" not in classname
+            if of_function or classname == holder or classname.startswith(holder + "."):
+                found[f"{classname}::{name}"] = worst(tuple(case.outcome for case in cases))
+        return found
+
+
+def split_id(test: str) -> list[str]:
+    """A pytest node id's path, classes and name; `::` inside parameters does not separate."""
+    head, bracket, parameters = test.partition("[") if "::" not in test else _before_parameters(test)
+    parts = [part for part in head.split("::") if part != "()"]
+    return [*parts[:-1], parts[-1] + bracket + parameters]
+
+
+def _before_parameters(test: str) -> tuple[str, str, str]:
+    """Split at the first `[` behind the file's name."""
+    start = test.index("::")
+    at = test.find("[", start)
+    return (test, "", "") if at < 0 else (test[:at], "[", test[at + 1 :])
+
+
+def module_name(path: str) -> str:
+    """`a/b/test_c.py` as pytest writes it in a classname: dotted, without `.py`, other endings kept."""
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def junit_keys(test: str) -> list[tuple[str, str]]:
+    """The (classname, name) pairs under which some version of pytest reports this node id."""
+    path, *parts = split_id(test)
+    if not parts:
+        return [("", test)]
+    dotted = (".".join([module_name(path), *parts[:-1]]), parts[-1])
+    return [dotted, ("", test)]  # up to 9.1 a `[` in the path puts the whole id into the name

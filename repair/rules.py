@@ -1,0 +1,166 @@
+"""The rule: which ids two controls agree to drop, and when a task is refused instead.
+
+Pure: a table and a policy in, a decision out. No model's output can reach it. A confirmation is the same rule
+asked again, with the kept lists and a second table. The rule is stated row by row in the README.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from repair.model import Decision, Finding, ListName, Outcome, Policy, Row, Rule, Table, Verdict
+
+NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.MISSING})
+BROKE = frozenset({Outcome.FAILED, Outcome.ERROR})
+
+KEEP = None  # what `judge` says of an id that stays in its list
+DROPS = frozenset({Rule.FAILED_BOTH, Rule.FLAKY_BOTH, Rule.UNOBSERVED})
+
+
+def decide(table: Table, policy: Policy) -> Decision:
+    """Judge one task by the outcomes of its listed ids under both controls.
+
+    Every row needs at least one outcome for each control, unless `table.patch_errors` says why there is none:
+    then the task is refused for that alone and nothing is dropped.
+    """
+    if table.patch_errors:
+        errors = sorted(set(table.patch_errors))
+        return Decision(
+            Verdict.REFUSED,
+            _ids(table.rows, ListName.F2P),
+            _ids(table.rows, ListName.P2P),
+            (),
+            tuple(Finding(Rule.PATCH, cause=error) for error in errors),
+        )
+    judged = [(row, name, judge(row, name, policy.passing)) for row in table.rows for name in sorted(row.lists)]
+    kept = {name: [row for row, of, rule in judged if of is name and rule is KEEP] for name in ListName}
+    dropped = _findings((row, name, rule) for row, name, rule in judged if rule in DROPS)
+    reasons = _findings((row, name, rule) for row, name, rule in judged if rule is not KEEP and rule not in DROPS)
+    reasons += _shared_ids(table.rows)
+    reasons += _whole_task(kept[ListName.F2P], kept[ListName.P2P], policy)
+    verdict = Verdict.REFUSED if reasons else Verdict.REPAIRED if dropped else Verdict.CLEAN
+    return Decision(
+        verdict,
+        _ids(kept[ListName.F2P], ListName.F2P),
+        _ids(kept[ListName.P2P], ListName.P2P),
+        tuple(dropped),
+        tuple(reasons),
+    )
+
+
+def judge(row: Row, name: ListName, passing: frozenset[Outcome]) -> Rule | None:
+    """What one list's rule says of one id: `KEEP`, a rule to drop it by, or a reason to refuse its task."""
+    if not row.empty or not row.oracle:
+        raise ValueError(f"{row.id} has no outcome for a control")
+    oracle = [outcome in passing for outcome in row.oracle]
+    empty = [outcome in passing for outcome in row.empty]
+    if name is ListName.F2P:
+        return _judge_f2p(row, oracle, empty, passing)
+    return _judge_p2p(row, oracle, empty)
+
+
+def _judge_p2p(row: Row, oracle: list[bool], empty: list[bool]) -> Rule | None:
+    if all(oracle):
+        return KEEP
+    if all(empty) or (any(empty) and not any(oracle)):
+        return Rule.REGRESSION
+    if BROKE.intersection(row.oracle) and NOT_RUN.issuperset(row.empty):
+        return Rule.UNOBSERVED_BEFORE
+    return Rule.FLAKY_BOTH if any(oracle) and any(empty) else Rule.FAILED_BOTH
+
+
+def _judge_f2p(row: Row, oracle: list[bool], empty: list[bool], passing: frozenset[Outcome]) -> Rule | None:
+    if all(oracle):
+        return KEEP
+    if not NOT_RUN.issuperset(row.oracle):
+        return Rule.FAILED
+    if any(passing.intersection(outcomes) for _, outcomes in row.members.values()):
+        return Rule.MIXED_GROUP  # to drop the group would drop members that pass; to keep it is impossible
+    return Rule.LOST if any(empty) else Rule.UNOBSERVED
+
+
+def _shared_ids(rows: Sequence[Row]) -> list[Finding]:
+    """Ids that stand in both lists, as themselves or through a group that holds them."""
+    both: set[str] = set()
+    covers = {name: _covers(rows, name) for name in ListName}
+    for test in covers[ListName.F2P].keys() & covers[ListName.P2P].keys():
+        both |= covers[ListName.F2P][test] | covers[ListName.P2P][test]
+    return [Finding(Rule.BOTH_LISTS, ids=tuple(sorted(both)))] if both else []
+
+
+def _covers(rows: Sequence[Row], name: ListName) -> dict[str, set[str]]:
+    """Each test that a list stands for, with the listed ids that name it."""
+    covers: dict[str, set[str]] = {}
+    for row in rows:
+        if name in row.lists:
+            for test in (row.id, *row.members):
+                covers.setdefault(test, set()).add(row.id)
+    return covers
+
+
+def _whole_task(f2p: Sequence[Row], p2p: Sequence[Row], policy: Policy) -> list[Finding]:
+    reasons = []
+    if not f2p:
+        reasons.append(Finding(Rule.NO_F2P, cause="no F2P is kept: nothing would measure the change"))
+    if len(p2p) < policy.min_p2p:
+        reasons.append(Finding(Rule.FEW_P2P, cause=f"{len(p2p)} P2P kept, the policy asks for {policy.min_p2p}"))
+    runs = min((len(row.empty) for row in f2p), default=0)
+    solved = [run + 1 for run in range(runs) if all(row.empty[run] in policy.passing for row in f2p)]
+    if solved:
+        which = ", ".join(map(str, solved))
+        reasons.append(Finding(Rule.EMPTY_PASSES, cause=f"every kept F2P passes with nothing applied, in run {which}"))
+    return reasons
+
+
+def _findings(judged: Iterable[tuple[Row, ListName, Rule | None]]) -> list[Finding]:
+    """Group ids by all that they share, largest groups of a rule first."""
+    groups: dict[Finding, list[str]] = {}
+    for row, name, rule in judged:
+        assert rule is not None
+        key = Finding(
+            rule,
+            name,
+            empty=spell(row.empty),
+            oracle=spell(row.oracle),
+            cause=row.cause_oracle or row.cause_empty,
+            cause_empty=row.cause_empty if row.cause_empty != row.cause_oracle and row.cause_oracle else "",
+        )
+        groups.setdefault(key, []).append(row.id)
+    order = sorted(
+        groups,
+        key=lambda g: (g.list or "", g.rule, -len(groups[g]), g.cause, g.cause_empty, g.empty, g.oracle),
+    )
+    return [Finding(g.rule, g.list, g.empty, g.oracle, g.cause, g.cause_empty, tuple(sorted(groups[g]))) for g in order]
+
+
+def spell(outcomes: Sequence[Outcome]) -> str:
+    """Outcomes over several runs as one word: `passed`, or `failed 2/3, passed 1/3` where they differ."""
+    if len(set(outcomes)) == 1:
+        return str(outcomes[0])
+    counts = sorted(((outcomes.count(o), o) for o in set(outcomes)), key=lambda c: (-c[0], c[1]))
+    return ", ".join(f"{outcome} {count}/{len(outcomes)}" for count, outcome in counts)
+
+
+def scores(rows: Sequence[Row], passing: frozenset[Outcome]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Score of every (empty, oracle) run: 1.0 if every row passed in it, else 0.0. No rows score 0.0."""
+
+    def of(runs: Sequence[Sequence[Outcome]]) -> tuple[float, ...]:
+        return tuple(float(bool(run) and passing.issuperset(run)) for run in zip(*runs, strict=True))
+
+    return of([row.empty for row in rows]), of([row.oracle for row in rows])
+
+
+def _ids(rows: Iterable[Row], name: ListName) -> tuple[str, ...]:
+    return tuple(sorted(row.id for row in rows if name in row.lists))
+
+
+def admits(verdict: Verdict) -> bool:
+    """Does a gate admit a task with this verdict? Repaired ones were confirmed, else they would be refused."""
+    match verdict:
+        case Verdict.CLEAN | Verdict.REPAIRED:
+            return True
+        case Verdict.REFUSED:
+            return False
+        case _:
+            assert_never(verdict)

@@ -1,0 +1,3 @@
+# git is there and the snapshot is no repo.
+FROM repair-test/odd-plain:1
+RUN rm -rf .git
