@@ -64,3 +64,26 @@ def of_collection(where: str, text: str) -> str:
     named = [line for line in raised if re.match(r"[A-Za-z_][\w.]*(?::|$)", line)]
     line = (named or raised or [text])[-1]
     return normalise(f"{where}: {first_line(line)}" if where else first_line(line))
+
+
+def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
+    """pytest's message why it could not start, from the end of its output; None where it says no such thing.
+
+    `by_usage`: it ended with the status for usage errors, so what it printed last is its answer. Otherwise only a
+    plugin that does not import counts.
+    """
+    lines = [line.rstrip() for line in log.splitlines() if line.strip()]
+    raised = [line[1:].strip() for line in lines if re.match(r"E {1,3}[^ ]", line)]
+    conftest = [m[1] for m in (re.match(r"ImportError while loading conftest '(.+)'", line) for line in lines) if m]
+    if by_usage and conftest:
+        where = conftest[-1].removeprefix(workdir.rstrip("/") + "/")
+        return of_collection(where, "\n".join(f"E   {line}" for line in raised) or lines[-1])
+    if by_usage:
+        said = [line for line in lines if re.match(r"ERROR: |\S+: error: |error: ", line)]
+        return normalise(said[-1] if said else lines[-1]) if lines else "pytest printed no reason"
+    plugin = [line for line in lines if 'Error importing plugin "' in line]
+    if plugin:
+        return normalise(plugin[-1])
+    if any("in load_setuptools_entrypoints" in line or "in import_plugin" in line for line in lines):
+        return normalise(f"a plugin of the image does not import: {lines[-1]}")
+    return None

@@ -183,7 +183,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One observed run of a control.
+    """One observed run of a control. A run that is read back from outcomes.json has its facts and no `observed`.
 
     `exit` is the test command's status (None where a patch did not apply, with `patch` saying why),
     `deadly` the ids that ended it twice and were set aside, `flags` what a reader should know.
@@ -245,14 +245,43 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The second pair of controls, on the trimmed lists: what they saw and what the rule says of it."""
+class Evidence:
+    """All that a decision is made from: what outcomes.json holds. `tool` is the version that observed it.
 
+    The `confirm` fields are None or empty unless the first table decided `repaired`.
+    """
+
+    instance_id: str
+    tool: str
+    image: Image
+    empty: tuple[Run, ...]
+    oracle: tuple[Run, ...]
     table: Table
-    decision: Decision
-    scores_empty: tuple[float, ...]
-    scores_oracle: tuple[float, ...]
+    confirm_empty: tuple[Run, ...] = ()
+    confirm_oracle: tuple[Run, ...] = ()
+    confirm_table: Table | None = None
 
-    @property
-    def confirmed(self) -> bool:
-        return self.decision.verdict is Verdict.CLEAN
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """sha256 of what a record was made from, in hexadecimal; None for what the task doesn't have."""
+
+    task: str
+    environment: str | None
+    oracle_patch: str
+    tests_patch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What repair.json says: the decision on one task, confirmed where it dropped anything.
+
+    `scores` are those of the confirmation's runs by control, empty where there was none.
+    """
+
+    decision: Decision
+    evidence: Evidence
+    inputs: Inputs
+    policy: Policy
+    scores_empty: tuple[float, ...] = ()
+    scores_oracle: tuple[float, ...] = ()

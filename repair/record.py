@@ -101,7 +101,7 @@ class _Reader:
     def start(self, version: str) -> None:
         pass
 
-    def root(self, rootdir: str, directory: str) -> None:
+    def root(self, *_: str) -> None:
         self.record.session = True
 
     def nofile(self, path: str) -> None:

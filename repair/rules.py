@@ -7,6 +7,7 @@ asked again, with the kept lists and a second table. The rule is stated row by r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from repair.model import Decision, Finding, ListName, Outcome, Policy, Row, Rule, Table, Verdict
@@ -153,6 +154,18 @@ def scores(rows: Sequence[Row], passing: frozenset[Outcome]) -> tuple[tuple[floa
 
 def _ids(rows: Iterable[Row], name: ListName) -> tuple[str, ...]:
     return tuple(sorted(row.id for row in rows if name in row.lists))
+
+
+def settle(first: Decision, confirmation: Decision) -> Decision:
+    """The verdict after a confirmation: `first` where it is clean, else refused with what the second pair showed."""
+    if confirmation.verdict is Verdict.CLEAN:
+        return first
+    shown = (*confirmation.reasons, *confirmation.dropped)
+    reasons = tuple(
+        replace(finding, rule=Rule.NOT_CONFIRMED, cause=f"{finding.rule}: {finding.cause}".removesuffix(": "))
+        for finding in shown
+    )
+    return replace(first, verdict=Verdict.REFUSED, reasons=reasons)
 
 
 def admits(verdict: Verdict) -> bool:

@@ -270,16 +270,20 @@ class Repair(object):
             return _text(str(report.wasxfail))
         if call.excinfo is None:
             return _text(str(report.longrepr))
-        crash = getattr(report.longrepr, "reprcrash", None)
-        name = _text(call.excinfo.typename)
-        if crash is None:
-            return name
-        path = _text(str(crash.path))
-        return "%s at %s:%d" % (
-            name,
-            self._form(path if os.path.isabs(path) else os.path.join(_CWD, path)),
-            crash.lineno,
-        )
+        kind = call.excinfo.type
+        module = getattr(kind, "__module__", "") or ""
+        name = getattr(kind, "__qualname__", kind.__name__)
+        if module not in ("builtins", "exceptions"):
+            name = "%s.%s" % (module, name)
+        place = self._place(call.excinfo)
+        return "%s at %s:%d" % (_text(name), place[0], place[1]) if place else _text(name)
+
+    def _place(self, excinfo):
+        """(file, line) of the last frame in the repo, else of the very last: where a reader should look."""
+        frames = [(str(frame.path), frame.lineno + 1) for frame in excinfo.traceback]
+        here = [f for f in frames if f[0].startswith(_CWD.rstrip(os.sep) + os.sep) and "site-packages" not in f[0]]
+        path, line = (here or frames or [(None, 0)])[-1]
+        return (self._form(path), line) if path else None
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):

@@ -1,0 +1,155 @@
+"""Is a record what it should be? Every byte of repair.json is rebuilt from outcomes.json and the task's files.
+
+That finds a record that was edited, or that no longer fits its task. A forgery of both files is found by running the
+controls again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from repair import rules
+from repair.documents import outcomes_json, policy_document, read_outcomes, repair_json, sha256
+from repair.errors import StoreError
+from repair.model import Decision, Evidence, Inputs, ListName, Panel, Policy, Repair, Run, Table, Task, Verdict
+from repair.store import OUTCOMES, RECORD, inputs, read_if_there
+
+
+class Soundness(StrEnum):
+    """What `repair check` says of a task."""
+
+    SOUND = "sound"
+    STALE = "stale"  # the task, its patches or the policy changed since
+    EDITED = "edited"  # repair.json or outcomes.json is not as it was written
+    INCONSISTENT = "inconsistent"  # not readable, or not the evidence that task and policy call for
+    ABSENT = "absent"  # no record
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One task's record: its soundness, why, and what its evidence says where that can be read."""
+
+    task: Task
+    soundness: Soundness
+    details: tuple[str, ...] = ()
+    table: Table | None = None
+    decision: Decision | None = None
+    evidence: Evidence | None = None
+    sha256: str = ""
+
+
+def judge(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
+    """What the rule makes of evidence: the record that `repair run` writes and `repair check` rebuilds."""
+    decision = rules.decide(evidence.table, policy)
+    if evidence.confirm_table is None:
+        return Repair(decision, evidence, made_from, policy)
+    confirmation = rules.decide(evidence.confirm_table, policy)
+    scores_empty, scores_oracle = rules.scores(evidence.confirm_table.rows, policy.passing)
+    return Repair(rules.settle(decision, confirmation), evidence, made_from, policy, scores_empty, scores_oracle)
+
+
+def examine(panel: Panel, task: Task) -> Examined:
+    """Examine the record of one task. Reads files only."""
+    written = read_if_there(task.directory / RECORD)
+    if written is None:
+        return Examined(task, Soundness.ABSENT, (f"no {RECORD}: run `repair run`",))
+    try:
+        document = orjson.loads(written)
+        made_from, changed = inputs(task), _changed(document, inputs(task), panel.policy)
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        return Examined(task, Soundness.INCONSISTENT, (f"{RECORD} is no record ({type(err).__name__}: {err})",))
+    content = read_if_there(task.directory / OUTCOMES)
+    if content is None:
+        return Examined(task, Soundness.INCONSISTENT, (f"{OUTCOMES} is missing: restore it from git",))
+    try:
+        evidence = read_outcomes(content)
+    except StoreError as err:
+        return Examined(task, Soundness.INCONSISTENT, (err.message,))
+    if changed:
+        return _found(task, Soundness.STALE, changed, evidence, panel.policy, written)
+    missing = _not_called_for(evidence, task, panel.policy)
+    if missing:
+        return Examined(task, Soundness.INCONSISTENT, tuple(missing), evidence=evidence)
+    rebuilt = repair_json(judge(evidence, made_from, panel.policy), sha256(content))
+    edited = []
+    if outcomes_json(evidence) != content or document.get("outcomes") != sha256(content):
+        edited.append(f"{OUTCOMES} is not as it was written")
+    if rebuilt != written:
+        edited.append(f"{RECORD} differs from what {OUTCOMES} says{_first_difference(rebuilt, written)}")
+    soundness = Soundness.EDITED if edited else Soundness.SOUND
+    return _found(task, soundness, tuple(edited), evidence, panel.policy, written)
+
+
+def _found(
+    task: Task, soundness: Soundness, details: tuple[str, ...], evidence: Evidence, policy: Policy, written: bytes
+) -> Examined:
+    try:
+        decision = judge(evidence, inputs(task), policy).decision
+    except ValueError as err:
+        return Examined(task, Soundness.INCONSISTENT, (str(err),), evidence=evidence)
+    return Examined(task, soundness, details, evidence.table, decision, evidence, sha256(written))
+
+
+def _changed(document: dict[str, Any], now: Inputs, policy: Policy) -> tuple[str, ...]:
+    """What a record was made from and is different today, by name."""
+    then = document["inputs"]
+    today = {
+        "task": now.task,
+        "environment": now.environment,
+        "oracle.patch": now.oracle_patch,
+        "tests.patch": now.tests_patch,
+    }
+    names = {"task": "task.json (or panel.toml's [defaults])", "environment": "environment/"}
+    changed = [names.get(key, key) for key, digest in today.items() if then.get(key) != digest]
+    recorded, asked = document["policy"], policy_document(policy)
+    changed += [f"policy {key}" for key in asked if recorded.get(key) != asked[key]]
+    return tuple(f"{name} changed since" for name in changed)
+
+
+def _not_called_for(evidence: Evidence, task: Task, policy: Policy) -> list[str]:
+    """Where the evidence is not what this task and policy call for: runs, ids, confirmation."""
+    wrong = [f"{OUTCOMES} is of another task"] if evidence.instance_id != task.instance_id else []
+    for name in ListName:
+        if tuple(row.id for row in evidence.table.rows if name in row.lists) != task.listed(name):
+            wrong.append(f"{OUTCOMES} holds other {name} ids than task.json")
+    wrong += _wrong_runs(evidence.table, policy, evidence.empty, evidence.oracle)
+    if evidence.confirm_table is not None:
+        wrong += _wrong_runs(evidence.confirm_table, policy, evidence.confirm_empty, evidence.confirm_oracle)
+    return wrong or _wrong_confirmation(evidence, rules.decide(evidence.table, policy))
+
+
+def _wrong_runs(table: Table, policy: Policy, *controls: tuple[Run, ...]) -> list[str]:
+    wrong = [
+        f"{OUTCOMES} holds {len(runs)} runs of a control, the policy asks for {policy.repeats}"
+        for runs in controls
+        if len(runs) != policy.repeats
+    ]
+    outcomes = 0 if table.patch_errors else policy.repeats
+    if any(len(row.empty) != outcomes or len(row.oracle) != outcomes for row in table.rows):
+        wrong.append(f"{OUTCOMES} holds ids with more or fewer outcomes than runs")
+    return wrong
+
+
+def _wrong_confirmation(evidence: Evidence, first: Decision) -> list[str]:
+    if (first.verdict is Verdict.REPAIRED) != (evidence.confirm_table is not None):
+        return [f"{OUTCOMES} holds a confirmation where none is due, or none where one is"]
+    if evidence.confirm_table is not None:
+        rows = evidence.confirm_table.rows
+        if {row.id for row in rows} != {*first.kept_f2p, *first.kept_p2p}:
+            return [f"{OUTCOMES} confirms other ids than are kept"]
+    return []
+
+
+def _first_difference(rebuilt: bytes, written: bytes) -> str:
+    pairs = enumerate(zip(rebuilt.splitlines(), written.splitlines(), strict=False), 1)
+    line = next((number for number, (ours, theirs) in pairs if ours != theirs), None)
+    return f" (first at line {line})" if line else ""
+
+
+def examine_all(panel: Panel) -> list[Examined]:
+    """Examine every task of a panel, in its order."""
+    return [examine(panel, task) for task in panel.tasks]

@@ -1,0 +1,316 @@
+"""outcomes.json and repair.json as bytes: the same values give the same bytes, ASCII, with no time, host or path.
+
+repair.json is written for people who read it in a pull request: decision and counts first, then what is dropped, one
+id a line. outcomes.json is all that the decision used, one id a line, and reads back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from repair.errors import StoreError
+from repair.model import (
+    Decision,
+    Evidence,
+    Finding,
+    Image,
+    ListName,
+    Outcome,
+    Policy,
+    Repair,
+    Row,
+    Run,
+    Table,
+)
+
+SCHEMA = 1  # 1: the first
+MAX_WIDTH = 100
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+# ---- JSON as text
+
+_NON_ASCII = re.compile("[^\x00-\x7e]")
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def inline(value: Any) -> str:
+    """One line of ASCII JSON, keys in the order given, a blank behind `,` and `:`."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{inline(key)}: {inline(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return _NON_ASCII.sub(_escape, orjson.dumps(value).decode())
+
+
+def pretty(value: Any, depth: int = 0) -> str:
+    """ASCII JSON for people: what fits on a line stands on one, and ids always stand one a line."""
+    pad, end = " " * (depth + 1), " " * depth
+    if isinstance(value, Mapping) and value:
+        text = "" if "ids" in value else inline(value)
+        if not text or len(text) > MAX_WIDTH or '"ids": ' in text:
+            items = (f"{pad}{inline(key)}: {_item(key, item, depth + 1)}" for key, item in value.items())
+            return "{\n" + ",\n".join(items) + f"\n{end}}}"
+        return text
+    if isinstance(value, list | tuple) and value:
+        text = inline(value)
+        if len(text) > MAX_WIDTH or '"ids": ' in text:
+            return _lines((pretty(item, depth + 1) for item in value), depth)
+        return text
+    return inline(value)
+
+
+def _item(key: str, value: Any, depth: int) -> str:
+    return _lines(map(inline, value), depth) if key == "ids" and value else pretty(value, depth)
+
+
+def _lines(items: Iterable[str], depth: int) -> str:
+    return "[\n" + ",\n".join(" " * (depth + 1) + item for item in items) + "\n" + " " * depth + "]"
+
+
+# ---- repair.json
+
+
+def repair_json(repair: Repair, outcomes_sha256: str) -> bytes:
+    """The bytes of repair.json; `outcomes_sha256` is the digest of the outcomes.json beside it."""
+    evidence, decision = repair.evidence, repair.decision
+    lists = {
+        ListName.F2P: decision.kept_f2p,
+        ListName.P2P: decision.kept_p2p,
+    }
+    confirmation = None
+    if evidence.confirm_table is not None:
+        confirmation = {
+            "confirmed": not decision.reasons,
+            "scores": {"empty": list(repair.scores_empty), "oracle": list(repair.scores_oracle)},
+        }
+    document = {
+        "instance_id": evidence.instance_id,
+        "verdict": decision.verdict,
+        "reasons": [_finding(finding) for finding in decision.reasons],
+        "counts": {name: _counts(evidence.table, name, kept, decision) for name, kept in lists.items()},
+        "dropped": [_finding(finding) for finding in decision.dropped],
+        "confirmation": confirmation,
+        "image": _image(evidence.image),
+        "controls": {
+            "empty": [_brief(run) for run in evidence.empty],
+            "oracle": [_brief(run) for run in evidence.oracle],
+        },
+        "inputs": {
+            "task": repair.inputs.task,
+            "environment": repair.inputs.environment,
+            "oracle.patch": repair.inputs.oracle_patch,
+            "tests.patch": repair.inputs.tests_patch,
+        },
+        "policy": policy_document(repair.policy),
+        "outcomes": outcomes_sha256,
+        "schema": SCHEMA,
+        "tool": evidence.tool,
+    }
+    return (pretty(document) + "\n").encode("ascii")
+
+
+def policy_document(policy: Policy) -> dict[str, Any]:
+    """The policy key by key."""
+    return {
+        "min_p2p": policy.min_p2p,
+        "passing": sorted(policy.passing),
+        "recheck": policy.recheck,
+        "repeats": policy.repeats,
+    }
+
+
+def _counts(table: Table, name: ListName, kept: Sequence[str], decision: Decision) -> dict[str, int]:
+    listed = sum(name in row.lists for row in table.rows)
+    dropped = sum(len(finding.ids) for finding in decision.dropped if finding.list is name)
+    return {"listed": listed, "dropped": dropped, "kept": len(kept)}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if finding.list is not None:
+        document["list"] = finding.list
+    document["rule"] = finding.rule
+    for key in ("empty", "oracle", "cause", "cause_empty"):
+        if getattr(finding, key):
+            document[key] = getattr(finding, key)
+    if finding.ids:
+        document["count"] = len(finding.ids)
+        document["ids"] = list(finding.ids)
+    return document
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"id": image.id, "digest": image.digest, "platform": image.platform, "emulated": image.emulated}
+
+
+def _brief(run: Run) -> dict[str, Any]:
+    document: dict[str, Any] = {"exit": run.exit}
+    if run.patch is not None:
+        document["patch"] = run.patch
+    if run.deadly:
+        document["deadly"] = list(run.deadly)
+    if run.flags:
+        document["flags"] = list(run.flags)
+    return document
+
+
+# ---- outcomes.json
+
+
+def outcomes_json(evidence: Evidence) -> bytes:
+    """The bytes of outcomes.json: everything that the decision used, one id a line."""
+    confirmed = {row.id: row for row in evidence.confirm_table.rows} if evidence.confirm_table else {}
+    confirm = {}
+    if evidence.confirm_table is not None:
+        confirm = {
+            "confirm": {
+                "empty": [_run(run) for run in evidence.confirm_empty],
+                "oracle": [_run(run) for run in evidence.confirm_oracle],
+                "patch_errors": list(evidence.confirm_table.patch_errors),
+            }
+        }
+    controls = {
+        "empty": [_run(run) for run in evidence.empty],
+        "oracle": [_run(run) for run in evidence.oracle],
+        "patch_errors": list(evidence.table.patch_errors),
+        **confirm,
+    }
+    head = {
+        "schema": SCHEMA,
+        "tool": evidence.tool,
+        "instance_id": evidence.instance_id,
+        "image": _image(evidence.image),
+    }
+    lines = [f"{inline(key)}: {inline(value)}" for key, value in head.items()]
+    lines.append(f'"controls": {pretty(controls)}')
+    tests = [f"{inline(row.id)}: {inline(_row(row, confirmed.get(row.id)))}" for row in evidence.table.rows]
+    lines.append('"tests": {' + ("\n" + ",\n".join(tests) + "\n" if tests else "") + "}")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "exit": run.exit,
+        "patch": run.patch,
+        "image": run.image,
+        "deadly": list(run.deadly),
+        "flags": list(run.flags),
+    }
+
+
+def _row(row: Row, confirmed: Row | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"lists": sorted(row.lists), **_cells(row)}
+    if confirmed is not None:
+        document["confirm"] = _cells(confirmed)
+    return document
+
+
+def _cells(row: Row) -> dict[str, Any]:
+    document: dict[str, Any] = {"empty": list(row.empty), "oracle": list(row.oracle)}
+    if row.cause_empty or row.cause_oracle:
+        causes = {"empty": row.cause_empty, "oracle": row.cause_oracle}
+        document["cause"] = row.cause_empty if row.cause_empty == row.cause_oracle else causes
+    if row.members:
+        document["members"] = {
+            member: {"empty": list(empty), "oracle": list(oracle)} for member, (empty, oracle) in row.members.items()
+        }
+    return document
+
+
+def read_outcomes(content: bytes) -> Evidence:
+    """The evidence that an outcomes.json holds. Raises `StoreError` where it is not one of ours."""
+    try:
+        document = orjson.loads(content)
+        if document["schema"] != SCHEMA:
+            raise StoreError(f"outcomes.json has schema {document['schema']}, this version reads {SCHEMA}")
+        controls, tests = document["controls"], document["tests"]
+        confirm = controls.get("confirm")
+        table = Table(
+            tuple(_read_row(test, cells["lists"], cells) for test, cells in tests.items()),
+            tuple(map(_string, controls["patch_errors"])),
+        )
+        confirm_table = None
+        if confirm is not None:
+            rows = [(t, c["lists"], c["confirm"]) for t, c in tests.items() if "confirm" in c]
+            errors = tuple(map(_string, confirm["patch_errors"]))
+            confirm_table = Table(tuple(_read_row(*row) for row in rows), errors)
+        return Evidence(
+            _string(document["instance_id"]),
+            _string(document["tool"]),
+            _read_image(document["image"]),
+            tuple(map(_read_run, controls["empty"])),
+            tuple(map(_read_run, controls["oracle"])),
+            table,
+            tuple(map(_read_run, confirm["empty"])) if confirm is not None else (),
+            tuple(map(_read_run, confirm["oracle"])) if confirm is not None else (),
+            confirm_table,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise StoreError(f"outcomes.json is not one of ours ({type(err).__name__}: {err})") from None
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {type(value).__name__}")
+    return value
+
+
+def _read_image(document: Any) -> Image:
+    return Image(
+        _string(document["id"]),
+        None if document["digest"] is None else _string(document["digest"]),
+        None if document["platform"] is None else _string(document["platform"]),
+        document["emulated"] is True,
+    )
+
+
+def _read_run(document: Any) -> Run:
+    status = document["exit"]
+    if status is not None and (isinstance(status, bool) or not isinstance(status, int)):
+        raise TypeError("expected a number as exit status")
+    return Run(
+        _string(document["image"]),
+        status,
+        {},
+        None if document["patch"] is None else _string(document["patch"]),
+        tuple(map(_string, document["deadly"])),
+        tuple(map(_string, document["flags"])),
+    )
+
+
+def _read_row(test: str, lists: Any, cells: Any) -> Row:
+    cause = cells.get("cause", "")
+    causes = (cause["empty"], cause["oracle"]) if isinstance(cause, dict) else (cause, cause)
+    members = {
+        member: (_read_outcomes(runs["empty"]), _read_outcomes(runs["oracle"]))
+        for member, runs in cells.get("members", {}).items()
+    }
+    return Row(
+        test,
+        frozenset(map(ListName, lists)),
+        _read_outcomes(cells["empty"]),
+        _read_outcomes(cells["oracle"]),
+        _string(causes[0]),
+        _string(causes[1]),
+        members,
+    )
+
+
+def _read_outcomes(values: Any) -> tuple[Outcome, ...]:
+    return tuple(map(Outcome, values))

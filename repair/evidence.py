@@ -1,0 +1,230 @@
+"""What one attempt of a control left behind: its files to a run, or to the error that says why it is no evidence.
+
+pytest is judged by its record and its report together, other runners by their JUnit files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from repair import junit, record, resolve
+from repair.cause import printable, startup_error
+from repair.errors import ContainerKilled, MemoryKill, NoEvidence, ReportError, TimeoutOutsideTest
+from repair.model import Control, Image, Observed, Outcome, Run
+from repair.sandbox import Ended
+
+LOG_TAIL = 64 << 10
+OURS = ("repair_pytest", "junitxml", "junitprefix", "junit-prefix", "continue-on-collection-errors", "maxfail")
+
+
+class NoReport(NoEvidence):
+    """A test command outside pytest ended by itself, with a status that isn't 0, and left no report at all."""
+
+    def __init__(self, message: str, next: str, status: int, image: str) -> None:  # noqa: A002
+        super().__init__(message, next)
+        self.status, self.image = status, image
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one attempt left: the container's end, the command's status, and the files in `directory`."""
+
+    ended: Ended
+    status: int | None
+    directory: Path
+    patch_error: str | None = None
+
+
+def read_record(result: Attempt) -> record.Record:
+    files: dict[str, BinaryIO] = {}
+    try:
+        for file in sorted(result.directory.glob("record-*.jsonl")):
+            files[file.stem.removeprefix("record-")] = file.open("rb")
+        return record.read(files)
+    finally:
+        for stream in files.values():
+            stream.close()
+
+
+def refuse_outside_kill(result: Attempt) -> None:
+    """Our own script outlives whatever a test does to itself: where it did not, somebody killed the container."""
+    if result.ended.code is not None and result.status is None:
+        raise ContainerKilled(
+            f"the container was killed from outside (status {result.ended.code})",
+            "find what kills containers, run again",
+        )
+
+
+def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.Record, deadly: tuple[str, ...]) -> Run:
+    _refuse_unobserved(result, seen, control)
+    status = result.status
+    assert status is not None
+    if not seen.session or (status == 4 and not seen.started):
+        cause = _startup_error(result, control)
+        observed = {test: Observed(Outcome.MISSING, cause) for test in control.ids}
+        return Run(image.id, status, observed, flags=(f"pytest did not start: {cause}",))
+    _refuse_unfinished(result, seen)
+    report = _read_report(result.directory / "report.xml", result)
+    outcomes = _agree(seen, report, status, result)
+    for test in deadly:
+        outcomes[test] = (Outcome.ERROR, "the run ended twice inside this test")
+    observed = resolve.resolve(control.ids, resolve.of_record(seen, outcomes))
+    return Run(image.id, status, observed, deadly=deadly, flags=_flags(status, outcomes, bool(seen.broken), report))
+
+
+def _refuse_unobserved(result: Attempt, seen: record.Record, control: Control) -> None:
+    """Raise unless the test command ended by itself and left a record that makes sense."""
+    if result.ended.memory_kill:
+        where = f" (last test: {printable(seen.last)})" if seen.last else ""
+        raise MemoryKill(
+            f"the container reached its memory limit of {control.task.memory >> 20} MiB{where}", "raise `memory`"
+        )
+    if result.ended.code is None:
+        after = f"after {printable(seen.last)}" if seen.last else "before any test"
+        raise TimeoutOutsideTest(
+            f"no end within {control.task.timeout:g} s, outside of any test, {after}",
+            f"raise `timeout`, or see {result.directory}/log",
+        )
+    refuse_outside_kill(result)
+    if seen.damaged:
+        raise NoEvidence(f"the plugin's record is damaged ({seen.damaged})", f"see {result.directory}")
+
+
+def _refuse_unfinished(result: Attempt, seen: record.Record) -> None:
+    """Raise where pytest started and did not run all that it had chosen."""
+    log = f"see {result.directory}/log"
+    if seen.internal:
+        raise NoEvidence(f"pytest's INTERNALERROR: {printable(_raised(seen.internal))}", log)
+    if seen.workers_differ:
+        raise NoEvidence(
+            "nothing ran under xdist: its workers collected different tests",
+            "make the parametrized ids the same in every process, or run without -n",
+        )
+    after = f"after {printable(seen.last)}" if seen.last else "before any test"
+    if seen.end is None:
+        raise NoEvidence(f"pytest ended early, outside of any test, {after} (status {result.status})", log)
+    if seen.started < seen.chosen:
+        raise NoEvidence(f"{seen.chosen - seen.started} of {seen.chosen} tests never ran: pytest stopped {after}", log)
+
+
+def _startup_error(result: Attempt, control: Control) -> str:
+    """pytest's own word why it cannot start here: evidence, unless it is about what we gave it."""
+    printed = log_tail(result.directory / "log")
+    cause = startup_error(printed, control.task.workdir, by_usage=result.status == 4)
+    log = f"see {result.directory}/log"
+    if cause is None:
+        last = last_line(result.directory) or "it printed nothing"
+        raise NoEvidence(f"no report and no test to blame (status {result.status}): {last}", f"mend test_cmd; {log}")
+    if any(name in cause for name in OURS):
+        raise NoEvidence(f"pytest refuses repair's own arguments: {cause}", log)
+    return cause
+
+
+def _read_report(file: Path, result: Attempt) -> junit.Report:
+    if not file.exists():
+        raise NoEvidence(f"no report was written (status {result.status})", f"see {result.directory}/log")
+    try:
+        with file.open("rb") as stream:
+            report = junit.read(stream, file.name)
+    except ReportError as err:
+        raise NoEvidence(f"the report is no evidence: {err.message}", f"see {result.directory}") from None
+    if report.truncated:
+        raise NoEvidence(f"the report {file.name} is truncated", f"see {result.directory}")
+    return report
+
+
+def _agree(seen: record.Record, report: junit.Report, status: int, result: Attempt) -> dict[str, tuple[Outcome, str]]:
+    """Each test's outcome by the record and the report, the worse of the two; raises where they contradict.
+
+    A report cannot tell an unexpected pass from a pass, and shows a skip in teardown as a skip: no contradiction.
+    """
+    reported = resolve.by_node_id(report.cases)
+    outcomes: dict[str, tuple[Outcome, str]] = {}
+    for test in sorted(seen.outcomes.keys() | reported.keys()):
+        ours, cause = seen.outcomes.get(test, (Outcome.MISSING, ""))
+        theirs = reported.get(test, Outcome.MISSING)
+        if test in seen.late_skips and theirs is Outcome.SKIPPED:
+            theirs = Outcome.PASSED
+        if (ours in (Outcome.PASSED, Outcome.XPASSED)) != (theirs is Outcome.PASSED):
+            raise NoEvidence(
+                f"the plugin's record says {ours} of {printable(test)} and the report {theirs}",
+                f"find what changes reports (a conftest, a plugin); see {result.directory}",
+            )
+        outcome = ours if theirs in (Outcome.PASSED, Outcome.MISSING) or ours.severity >= theirs.severity else theirs
+        outcomes[test] = (outcome, cause)
+    _refuse_contradiction(status, outcomes)
+    return outcomes
+
+
+def _refuse_contradiction(status: int, outcomes: Mapping[str, tuple[Outcome, str]]) -> None:
+    bad = [test for test, (outcome, _) in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
+    if status == 0 and bad:
+        raise NoEvidence(
+            f"exit status 0 although {len(bad)} tests failed ({some(bad)})",
+            "let test_cmd end with the runner's own status (no pipe, no `|| true`)",
+        )
+
+
+def _flags(
+    status: int, outcomes: Mapping[str, tuple[Outcome, str]], broken: bool, *reports: junit.Report
+) -> tuple[str, ...]:
+    bad = broken or any(outcome in (Outcome.FAILED, Outcome.ERROR) for outcome, _ in outcomes.values())
+    flags = {flag for report in reports for flag in report.flags}
+    if status == 5 and not outcomes:
+        flags.add("no test ran")
+    elif status != 0 and not bad:
+        flags.add(f"exit status {status} although no test failed")
+    return tuple(sorted(flags))
+
+
+def judge_reports(control: Control, image: Image, result: Attempt) -> Run:
+    """A run outside pytest: what its JUnit files say of ids that are `classname::name`."""
+    _refuse_unobserved(result, record.Record(), control)
+    status = result.status
+    assert status is not None
+    files = sorted(result.directory.glob("report-*.xml"), key=lambda file: int(file.stem.rpartition("-")[2]))
+    if not files:
+        wanted = ", ".join(map(printable, control.task.junit))
+        message = f"no report at {wanted} (status {status}): {last_line(result.directory) or 'it printed nothing'}"
+        advice = f"point `junit` at what test_cmd writes; see {result.directory}/log"
+        if status == 0:
+            raise NoEvidence(message, advice)
+        raise NoReport(message, advice, status, image.id)
+    reports = [_read_report(file, result) for file in files]
+    seen = resolve.of_cases(case for report in reports for case in report.cases)
+    _refuse_contradiction(status, seen.outcomes)
+    observed = resolve.resolve(control.ids, seen)
+    return Run(image.id, status, observed, flags=_flags(status, seen.outcomes, False, *reports))
+
+
+def without_report(control: Control, missing: NoReport) -> Run:
+    """The run of a command that left no report: every id is missing. Whether it is evidence is the caller's to say."""
+    cause = f"the test command ended with status {missing.status} and wrote no report"
+    observed = {test: Observed(Outcome.MISSING, cause) for test in control.ids}
+    return Run(missing.image, missing.status, observed, flags=("no report",))
+
+
+def log_tail(file: Path) -> str:
+    if not file.exists():
+        return ""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - LOG_TAIL))
+        return stream.read().decode("utf-8", "replace")
+
+
+def last_line(directory: Path) -> str:
+    lines = [line.strip() for line in log_tail(directory / "log").splitlines() if line.strip()]
+    return printable(lines[-1])[:200] if lines else ""
+
+
+def _raised(text: str) -> str:
+    lines = [line.removeprefix("INTERNALERROR>").strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else ""
+
+
+def some(tests: list[str]) -> str:
+    shown = ", ".join(printable(test) for test in tests[:3])
+    return f"{shown} and {len(tests) - 3} more" if len(tests) > 3 else shown

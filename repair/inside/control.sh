@@ -1,0 +1,59 @@
+# Runs one control inside a task's container: remove old reports, run the test command, leave what it says.
+# Read by the image's sh, whichever that is: POSIX builtins, and rm and find of any kind.
+#
+# usage: sh HERE/control.sh HERE COMMAND [ARGUMENT...]
+#   HERE/in/delete     files that a patch deletes, one a line
+#   HERE/in/junit      glob patterns of report files, one a line, relative to the working directory
+#   HERE/in/test_cmd   the command as a text, where COMMAND is "-"
+#   HERE/out/begun     written first; reports that are older are not this run's
+#   HERE/out/exit      the command's exit status, written when it has ended
+#   HERE/out/reports   the report files that are there then, one a line
+here=$1
+shift
+: > "$here/out/begun" || exit 97
+
+matches() { # every file that a pattern names; `**` stands for folders at any depth (the client looks closer)
+    IFS=
+    while read -r pattern; do
+        case $pattern in
+            *'**'*)
+                above=${pattern%%'**'*}
+                find "${above:-.}" -name "${pattern##*/}" 2>/dev/null
+                ;;
+            *)
+                for file in $pattern; do
+                    if [ -f "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi
+                done
+                ;;
+        esac
+    done < "$here/in/junit"
+}
+
+while IFS= read -r file; do
+    rm -f -- "$file"
+    if [ -e "$file" ] || [ -L "$file" ]; then
+        echo "repair: cannot delete $file, which a patch deletes" >&2
+        exit 98
+    fi
+    folder=${file%/*}
+    while rmdir "$folder" 2>/dev/null; do folder=${folder%/*}; done # as git does with folders left empty
+done < "$here/in/delete"
+
+(matches) | while IFS= read -r file; do rm -f -- "$file"; done
+if [ -d "$here/plugin" ]; then
+    PYTHONPATH=$here/plugin${PYTHONPATH:+:$PYTHONPATH}
+    export PYTHONPATH
+fi
+if [ "$1" = - ]; then
+    shift
+    if bash -c : 2>/dev/null; then
+        bash "$here/in/test_cmd" "$@"
+    else
+        sh "$here/in/test_cmd" "$@"
+    fi
+else
+    "$@"
+fi
+status=$?
+(matches) > "$here/out/reports"
+printf '%s\n' "$status" > "$here/out/exit"

@@ -1,0 +1,228 @@
+"""Unified diffs onto a created container's files: git on this machine applies them, whatever the image holds.
+
+The touched files are fetched, patched here without fuzz, checked, and put back with their owners and modes; so no
+tool of the image, no user and no ownership in it can change a verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from repair.cause import normalise
+from repair.errors import ImageError, InfrastructureError, NoEvidence
+from repair.sandbox import Container, Entry
+
+Patches = Sequence[tuple[str, bytes]]
+
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+class _DoesNotApplyError(Exception):
+    """git refuses a patch; the message is what it says, as one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of patches: the error that refuses the task, or paths that the container must still delete."""
+
+    error: str | None = None
+    deleted: tuple[str, ...] = ()
+
+
+def apply(container: Container, workdir: str, patches: Patches, chain: Patches) -> Applied:
+    """Apply `patches` in order, all or nothing; `chain` is all of the task's, by which their root is found.
+
+    Paths in a diff begin at the working directory or, where that lies inside a repo, at the repo's root: where the
+    whole chain applies. Deletions are returned, since archives can't express them. Raises `ImageError` where the
+    image has no working directory.
+    """
+    if not patches:
+        return Applied()
+    roots = _roots(container, workdir)
+    base = next((root for root in roots[1:] and roots if _fits(container, root, chain)), roots[0])
+    with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
+        try:
+            tree = _Tree(container, base, Path(name))
+            for patch_name, content in patches:
+                tree.apply(patch_name, content)
+        except _DoesNotApplyError as err:
+            return Applied(error=str(err))
+        entries, deleted = tree.changes()
+    container.put(entries)
+    return Applied(deleted=deleted)
+
+
+def _fits(container: Container, root: str, chain: Patches) -> bool:
+    with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
+        try:
+            tree = _Tree(container, root, Path(name))
+            for patch_name, content in chain:
+                tree.apply(patch_name, content)
+        except _DoesNotApplyError:
+            return False
+    return True
+
+
+def _roots(container: Container, workdir: str) -> list[str]:
+    """Where a diff's paths may begin: the working directory, and the root of the repo around it."""
+    found = container.get(workdir)
+    if found is None:
+        raise ImageError(f"the image has no directory {workdir}", "set `workdir` to where the repo is in the image")
+    if container.get(f"{workdir}/.git") is None:
+        for parent in list(PurePosixPath(workdir).parents)[:-1]:
+            if container.get(f"{parent}/.git") is not None:
+                return [workdir, str(parent)]
+    return [workdir]
+
+
+class _Tree:
+    """The touched part of a container's tree, copied here to be patched."""
+
+    def __init__(self, container: Container, base: str, local: Path) -> None:
+        self.container, self.base, self.local = container, base.rstrip("/"), local
+        self.entries: dict[str, Entry | None] = {}
+        self._git("init", "--quiet")
+
+    def apply(self, name: str, content: bytes) -> None:
+        """Apply one patch here; raises `_DoesNotApplyError` unless every file changes as the diff says."""
+        for path in filter(_stays_inside, self._numstat(name, content)):
+            self._fetch(path)
+        problem = self._git("apply", "--whitespace=nowarn", "-", stdin=content)
+        if problem is None:
+            problem = self._git("apply", "--whitespace=nowarn", "--check", "--reverse", "-", stdin=content)
+        if problem is not None:
+            raise _DoesNotApplyError(f"{name}: {problem}")
+
+    def _numstat(self, name: str, content: bytes) -> list[str]:
+        paths = []
+        for direction in ((), ("--reverse",)):
+            done = self._run("apply", "--numstat", "-z", *direction, "-", stdin=content)
+            if done.returncode:
+                raise _DoesNotApplyError(f"{name}: {_said(done.stderr)}")
+            paths += [line.split(b"\t", 2)[2] for line in done.stdout.split(b"\0") if line.count(b"\t") >= 2]
+        return sorted({path.decode("utf-8", "surrogateescape") for path in paths})
+
+    def _fetch(self, path: str) -> None:
+        for parent in reversed(PurePosixPath(path).parents[:-1]):
+            if str(parent) not in self.entries:
+                self._copy(str(parent))
+            known = self.entries[str(parent)]
+            if known is None:
+                break
+            if not known.directory:
+                return  # git refuses a path beyond a link or a file
+        if path not in self.entries and not self._is_made_here(path):
+            self._copy(path)
+
+    def _is_made_here(self, path: str) -> bool:
+        """Does an earlier patch of the chain stand where the container has nothing to fetch any more?"""
+        return os.path.lexists(self.local / path)
+
+    def _copy(self, path: str) -> None:
+        entry = self.entries[path] = self.container.get(f"{self.base}/{path}")
+        target = self.local / path
+        if entry is None or os.path.lexists(target):
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if entry.directory:
+            target.mkdir()
+        elif entry.link is not None:
+            target.symlink_to(entry.link)
+        else:
+            target.write_bytes(entry.content)
+            target.chmod(0o755 if entry.mode & 0o100 else 0o644)
+
+    def changes(self) -> tuple[list[Entry], tuple[str, ...]]:
+        """What to write into the container, parents first, and which paths to delete there."""
+        written, deleted = [], []
+        for path in sorted(self._local_paths() | set(self.entries)):
+            old, target = self.entries.get(path), self.local / path
+            if not os.path.lexists(target):
+                if old is not None and not old.directory:
+                    deleted.append(f"{self.base}/{path}")
+                continue
+            new = self._describe(path, target, old)
+            if new is not None:
+                written.append(new)
+        return written, tuple(deleted)
+
+    def _local_paths(self) -> set[str]:
+        found = set()
+        for folder, folders, files in os.walk(self.local):
+            if Path(folder) == self.local:
+                folders.remove(".git")
+            relative = Path(folder).relative_to(self.local)
+            found |= {str(PurePosixPath(relative) / name) for name in (*folders, *files)}
+        return found
+
+    def _describe(self, path: str, target: Path, old: Entry | None) -> Entry | None:
+        """The entry to write for a path as it is here now, or None where the container has it so."""
+        name = f"{self.base}/{path}".lstrip("/")
+        uid, gid = self._owner(path, old)
+        if target.is_symlink():
+            link = os.readlink(target)  # noqa: PTH115 - the text as it is
+            return None if old and old.link == link else Entry(name, b"", 0o777, uid, gid, link=link)
+        if target.is_dir():
+            return None if old and old.directory else Entry(name, b"", 0o755, uid, gid, directory=True)
+        content, runs = target.read_bytes(), bool(target.stat().st_mode & 0o100)
+        is_file = old is not None and not old.directory and old.link is None
+        if old is not None and is_file and old.content == content and bool(old.mode & 0o100) == runs:
+            return None
+        mode = old.mode if old is not None and is_file else 0o644
+        return Entry(name, content, mode | 0o111 if runs else mode & ~0o111, uid, gid)
+
+    def _owner(self, path: str, old: Entry | None) -> tuple[int, int]:
+        """A new file belongs to whom the directory belongs that it comes into."""
+        if old is not None:
+            return old.uid, old.gid
+        for parent in PurePosixPath(path).parents:
+            key = str(parent)
+            if key not in self.entries:
+                self.entries[key] = self.container.get(f"{self.base}/{key}" if key != "." else self.base or "/")
+            known = self.entries[key]
+            if known is not None:
+                return known.uid, known.gid
+        return 0, 0
+
+    def _git(self, *args: str, stdin: bytes = b"") -> str | None:
+        """Run git in the local tree; None where it succeeds, else what it says as one line."""
+        done = self._run(*args, stdin=stdin)
+        return _said(done.stderr) if done.returncode else None
+
+    def _run(self, *args: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.local), **_ENVIRONMENT}
+        settings = ("-c", "core.autocrlf=false", "-c", "core.symlinks=true", "-c", "core.fileMode=true")
+        try:
+            return subprocess.run(
+                ["git", *settings, *args],
+                cwd=self.local,
+                env=environment,
+                input=stdin,
+                capture_output=True,
+                timeout=600,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise InfrastructureError("git is not installed here, and it applies the patches", "install git") from None
+        except subprocess.TimeoutExpired:
+            raise NoEvidence("git took more than ten minutes over a patch", "look at the patch's size") from None
+
+
+def _stays_inside(path: str) -> bool:
+    """May this path be fetched? git itself refuses the others, as leaving the tree."""
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
+
+
+def _said(stderr: bytes) -> str:
+    lines = [line.removeprefix("error: ").strip() for line in stderr.decode("utf-8", "replace").splitlines()]
+    return normalise("; ".join(line for line in lines if line and not line.startswith("warning: "))) or "git refuses it"

@@ -1,0 +1,35 @@
+"""Image references and platforms as the engine's world spells them. Pure."""
+
+from __future__ import annotations
+
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "armv6l": "arm", "i686": "386"}
+
+
+def architecture(name: str) -> str:
+    """An architecture by the name that images use."""
+    return _ARCHITECTURES.get(name, name)
+
+
+def fits(wanted: str, actual: str) -> bool:
+    """Is `actual` (os/architecture[/variant]) the platform that was asked for, as far as that was said?"""
+    wanted_parts = wanted.split("/") if "/" in wanted else ["linux", wanted]
+    wanted_parts[1] = architecture(wanted_parts[1])
+    return actual.split("/")[: len(wanted_parts)] == wanted_parts
+
+
+def repository_of(reference: str) -> str:
+    """The repository of an image reference, spelt out: `python:3.11` is `docker.io/library/python`."""
+    name = reference.partition("@")[0]
+    if ":" in name.rpartition("/")[2]:
+        name = name.rpartition(":")[0]
+    first, slash, rest = name.partition("/")
+    if not slash:
+        return f"docker.io/library/{name}"
+    if "." in first or ":" in first or first == "localhost":
+        return f"docker.io/library/{rest}" if first == "docker.io" and "/" not in rest else name
+    return f"docker.io/{name}"
+
+
+def is_tagged(reference: str) -> bool:
+    """Does a reference name a tag or a digest?"""
+    return "@" in reference or ":" in reference.rpartition("/")[2]

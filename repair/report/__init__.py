@@ -1,0 +1,1 @@
+"""What people read: values to text. Pure; nothing here prints."""

@@ -1,0 +1,132 @@
+"""Tables and pages for a terminal, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from repair.cause import printable
+from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
+from repair.report.words import of
+
+MIN_NOTE = 24  # narrower than this, a row's note goes on a line of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One task's row in the closing table: counts are (listed, kept), None where nothing was decided."""
+
+    task: str
+    verdict: str
+    f2p: tuple[int, int] | None = None
+    p2p: tuple[int, int] | None = None
+    dropped: int | None = None
+    note: str = ""
+
+
+def counts(table: Table, decision: Decision) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(listed, kept) of F2P and of P2P."""
+
+    def listed(name: ListName) -> int:
+        return sum(name in row.lists for row in table.rows)
+
+    return (listed(ListName.F2P), len(decision.kept_f2p)), (listed(ListName.P2P), len(decision.kept_p2p))
+
+
+def note(decision: Decision) -> str:
+    """The first reason of a refused task, else the cause of its largest drop."""
+    if decision.reasons:
+        first = decision.reasons[0]
+        alike = sum(len(reason.ids) for reason in decision.reasons if reason.rule is first.rule)
+        number = f"{alike} " if alike else ""
+        cause = f" ({first.cause})" if first.cause and (first.ids or first.rule is Rule.PATCH) else ""
+        return f"{number}{of(first.rule)}{cause}"
+    if decision.dropped:
+        largest = max(decision.dropped, key=lambda finding: len(finding.ids))
+        return largest.cause or of(largest.rule)
+    return ""
+
+
+def closing_table(lines: Sequence[Line], width: int | None) -> str:
+    """The table at the end of a run. `width` in columns; None, for a pipe, cuts nothing."""
+    head = ("task", "verdict", "F2P", "P2P", "dropped", "first cause or reason")
+    rows = [head, *(_row(line) for line in lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    left = None if width is None else width - sum(widths) - 2 * 5
+    return "\n".join(text for row in rows for text in _lay_out(row, widths, left, width)) + "\n"
+
+
+def _row(line: Line) -> tuple[str, str, str, str, str, str]:
+    def arrow(pair: tuple[int, int] | None) -> str:
+        return "" if pair is None else f"{pair[0]} → {pair[1]}"
+
+    dropped = "" if line.dropped is None else str(line.dropped)
+    return printable(line.task), line.verdict, arrow(line.f2p), arrow(line.p2p), dropped, line.note
+
+
+def _lay_out(row: Sequence[str], widths: Sequence[int], left: int | None, width: int | None) -> Iterable[str]:
+    sized = list(zip(row, widths, strict=False))
+    cells = [cell.ljust(size) for cell, size in sized[:2]] + [cell.rjust(size) for cell, size in sized[2:]]
+    text, last = "  ".join(cells), row[5]
+    if left is None or width is None:
+        yield f"{text}  {last}".rstrip()
+    elif left >= MIN_NOTE:
+        yield f"{text}  {cut(last, left)}".rstrip()
+    else:
+        yield cut(text.rstrip(), width)
+        if last and row[0] != "task":
+            yield cut(f"    {last}", width)
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` columns."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def page(name: str, table: Table, decision: Decision, evidence: Evidence | None, limit: int = 5) -> str:
+    """One task's decision for a person; at most `limit` ids of each group."""
+    (f2p, kept_f2p), (p2p, kept_p2p) = counts(table, decision)
+    lines = [
+        f"{printable(name)}: {decision.verdict}",
+        f"  F2P {f2p} → {kept_f2p}, P2P {p2p} → {kept_p2p}",
+    ]
+    if decision.reasons:
+        lines += ["", "reasons to refuse"]
+        for finding in decision.reasons:
+            lines += _finding(finding, limit)
+    if decision.dropped:
+        lines += ["", f"dropped ({sum(len(f.ids) for f in decision.dropped)})"]
+        for finding in decision.dropped:
+            lines += _finding(finding, limit)
+    if evidence is not None:
+        lines += ["", *_facts(evidence, decision)]
+    return "\n".join(lines) + "\n"
+
+
+def _finding(finding: Finding, limit: int) -> list[str]:
+    number = f"{len(finding.ids)} {finding.list or 'ids'}: " if finding.ids else ""
+    outcomes = f" [empty {finding.empty}, oracle {finding.oracle}]" if finding.empty or finding.oracle else ""
+    lines = [f"  {number}{of(finding.rule)}{outcomes}"]
+    if finding.cause:
+        lines.append(f"    cause: {finding.cause}")
+    if finding.cause_empty:
+        lines.append(f"    under empty: {finding.cause_empty}")
+    lines += [f"      {printable(test)}" for test in finding.ids[:limit]]
+    if len(finding.ids) > limit:
+        lines.append(f"      and {len(finding.ids) - limit} more")
+    return lines
+
+
+def _facts(evidence: Evidence, decision: Decision) -> list[str]:
+    lines = []
+    if evidence.confirm_table is not None:
+        confirmed = "confirmed" if not decision.reasons else "not confirmed"
+        lines.append(f"confirmation: {confirmed}, both controls ran again on the trimmed lists")
+    for name, runs in (("empty", evidence.empty), ("oracle", evidence.oracle)):
+        for run in runs:
+            extra = [*run.flags, *(f"set aside: {printable(test)}" for test in run.deadly)]
+            status = "not run" if run.exit is None else f"exit {run.exit}"
+            lines.append(f"{name}: {status}" + (f" ({'; '.join(extra)})" if extra else ""))
+    digest = f" ({evidence.image.digest})" if evidence.image.digest else ""
+    lines.append(f"image: {evidence.image.id}{digest} {evidence.image.platform or ''}".rstrip())
+    return lines

@@ -1,0 +1,208 @@
+"""One control in a fresh container: what goes in, what comes out, and what that says of every listed id.
+
+A run that ends inside a test is tried again; a test that ends it twice is set aside and the rest runs without it.
+Whatever could not be observed is raised as an infrastructure error and is evidence for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import orjson
+
+from repair import junit, patch
+from repair.cause import printable
+from repair.errors import DiskFull, NoEvidence
+from repair.evidence import (
+    Attempt,
+    judge_pytest,
+    judge_reports,
+    last_line,
+    log_tail,
+    read_record,
+    refuse_outside_kill,
+    some,
+)
+from repair.model import Control, Image, Run
+from repair.sandbox import PIDS, Container, Ended, Entry, Sandbox
+
+MAX_DEADLY = 3  # tests set aside in one control before it is given up
+MAX_ATTEMPTS = 8
+MAX_ARGUMENTS = 100_000  # characters of file names on pytest's command line
+PYTEST = "pytest"
+
+
+def inside(name: str) -> bytes:
+    """One of the files that are copied into containers."""
+    return resources.files("repair.inside").joinpath(name).read_bytes()
+
+
+def digest(control: Control, image: Image) -> str:
+    """The key of a control's journal entry: a digest of all that is sent, the image's id and the repeat's number."""
+    task = control.task
+    sent = {
+        "workdir": task.workdir,
+        "user": task.user,
+        "framework": task.framework,
+        "select": task.select,
+        "ids": control.ids,
+        "test_cmd": task.test_cmd,
+        "junit": task.junit,
+        "env": dict(task.env),
+        "timeout": task.timeout,
+        "limits": [task.cpus, task.memory, PIDS],
+        "network": task.network,
+        "platform": task.platform,
+        "patches": [[name, hashlib.sha256(content).hexdigest()] for name, content in control.patches],
+        "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
+        "image": image.id,
+        "repeat": control.repeat,
+    }
+    return hashlib.sha256(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path]) -> Run:
+    """Run a control until it is observed. `attempt` gives an empty directory for each attempt's raw files.
+
+    Raises an `InfrastructureError` where it cannot be.
+    """
+    ended_inside: Counter[str] = Counter()
+    deadly: list[str] = []
+    for _ in range(MAX_ATTEMPTS):
+        result = _attempt(sandbox, control, image, deadly, attempt())
+        if result.patch_error is not None:
+            return Run(image.id, None, {}, patch=result.patch_error)
+        if control.task.framework != PYTEST:
+            return judge_reports(control, image, result)
+        seen = read_record(result)
+        if not seen.open or result.ended.memory_kill:
+            return judge_pytest(control, image, result, seen, tuple(deadly))
+        refuse_outside_kill(result)
+        ended_inside.update(seen.open)
+        twice = [test for test in seen.open if ended_inside[test] > 1]
+        if len(twice) > 1:
+            raise NoEvidence(
+                f"the run ended twice inside several tests at once: {some(twice)}",
+                "run them one after the other (an xdist option in test_cmd or addopts?)",
+            )
+        if twice and len(deadly) == MAX_DEADLY:
+            raise NoEvidence(
+                f"more than {MAX_DEADLY} tests end the run: {some([*deadly, *twice])}", f"see {result.directory}/log"
+            )
+        deadly += twice
+    raise NoEvidence(
+        f"the run ended inside tests {MAX_ATTEMPTS} times: {some(sorted(ended_inside))}", f"see {result.directory}/log"
+    )
+
+
+def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: list[str], directory: Path) -> Attempt:
+    task = control.task
+    here = f"/.repair-{secrets.token_hex(4)}"
+    command = ["/bin/sh", f"{here}/control.sh", here]
+    command += ["-"] if isinstance(task.test_cmd, str) else task.test_cmd
+    command += _pytest_arguments(control, here) if task.framework == PYTEST else []
+    label = f"{control.kind}{'-confirm' if control.confirm else ''}-{control.repeat + 1}"
+    chain = [("oracle.patch", task.oracle_patch)]
+    if task.tests_patch is not None:
+        chain.insert(0, ("tests.patch", task.tests_patch))
+    with sandbox.container(task, image, label, command) as box:
+        applied = patch.apply(box, task.workdir, control.patches, chain)
+        if applied.error is not None:
+            return Attempt(Ended(None, False), None, directory, applied.error)
+        box.put(_entries(control, here.lstrip("/"), deadly, applied.deleted))
+        try:
+            ended = box.run(task.timeout)
+        finally:
+            if not sandbox.closed:
+                _keep_log(box, directory)
+        box.fetch(f"{here}/out", directory)
+        status = _status(directory)
+        if task.framework != PYTEST and status is not None:
+            _fetch_reports(box, control, here, directory)
+    if ended.code in (97, 98) or _disk_full(directory, status):
+        said = last_line(directory)
+        if "No space left" in said or _disk_full(directory, status):
+            raise DiskFull("no space left in the container", "free some on the engine's disk, then run again")
+        raise NoEvidence(f"the container could not be prepared: {said}", "set `user` to one who may write there")
+    return Attempt(ended, status, directory)
+
+
+def _keep_log(box: Container, directory: Path) -> None:
+    box.log(directory / "log")
+
+
+def _pytest_arguments(control: Control, here: str) -> list[str]:
+    """Our options come last, so that they win over the repo's own, then the listed ids' files."""
+    options = ["-p", "repair_pytest", "-p", "junitxml", f"--junitxml={here}/out/report.xml", "--junitprefix="]
+    options += ["--continue-on-collection-errors", "--maxfail=0"]
+    files = _files(control)
+    return options + (files if sum(map(len, files)) <= MAX_ARGUMENTS else [])
+
+
+def _files(control: Control) -> list[str]:
+    return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
+
+
+def _entries(control: Control, here: str, deadly: list[str], deleted: tuple[str, ...]) -> list[Entry]:
+    task = control.task
+    entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
+    entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
+    entries.append(Entry(f"{here}/control.sh", inside("control.sh"), 0o644))
+    lines = {"junit": task.junit, "delete": deleted}
+    for name, content in lines.items():
+        entries.append(Entry(f"{here}/in/{name}", "".join(f"{line}\n" for line in content).encode(), 0o644))
+    if isinstance(task.test_cmd, str):
+        text = task.test_cmd.rstrip()
+        text += "\n" if '"$@"' in text else ' "$@"\n'
+        entries.append(Entry(f"{here}/in/test_cmd", text.encode(), 0o644))
+    if task.framework == PYTEST:
+        select = {"ids": control.ids, "files": _files(control), "select": task.select, "skip": deadly}
+        entries.append(Entry(f"{here}/in/select.json", orjson.dumps(select), 0o644))
+        entries.append(Entry(f"{here}/plugin", b"", 0o755, directory=True))
+        entries.append(Entry(f"{here}/plugin/repair_pytest.py", inside("repair_pytest.py"), 0o644))
+    return entries
+
+
+def _status(directory: Path) -> int | None:
+    """The test command's exit status, or None where it never ended."""
+    file = directory / "exit"
+    text = file.read_text("ascii", "replace").strip() if file.exists() else ""
+    return int(text) if re.fullmatch(r"\d{1,3}", text) else None
+
+
+def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
+    """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
+    begun = box.get(f"{here}/out/begun")
+    names = (directory / "reports").read_text("utf-8", "surrogateescape").splitlines()
+    patterns = [_glob(pattern) for pattern in control.task.junit]
+    number = 0
+    for name in sorted(set(names)):
+        if not any(pattern.fullmatch(name.removeprefix("./")) for pattern in patterns):
+            continue
+        path = name if name.startswith("/") else f"{control.task.workdir}/{name}"
+        entry = box.get(path, junit.MAX_BYTES)
+        if entry is None or entry.link is not None or entry.directory:
+            raise NoEvidence(f"the report {printable(name)} is no plain file", "see what the test command writes there")
+        if begun is not None and entry.mtime < int(begun.mtime):
+            raise NoEvidence(
+                f"the report {printable(name)} is older than the run", "remove it from the image, or name another file"
+            )
+        number += 1
+        (directory / f"report-{number}.xml").write_bytes(entry.content)
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """A glob as a regular expression: `**/` is any folders or none, `*` and `?` stay within one name."""
+    parts = re.split(r"(\*\*/?|\*|\?|\[[^\]]+\])", pattern.removeprefix("./"))
+    special = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(special.get(p) or (p if p.startswith("[") else re.escape(p)) for p in parts), re.DOTALL)
+
+
+def _disk_full(directory: Path, status: int | None) -> bool:
+    return status is None and "No space left on device" in log_tail(directory / "log")

@@ -1,0 +1,422 @@
+"""The disk: a task's records, written once; the panel's `.repair/` with raw files, journal and locks.
+
+repair.json is never replaced: a synced temporary file is linked into place, so that an existing one stays whatever
+happens. Everything else that is written is a leftover until it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import filelock
+import orjson
+
+from repair.documents import inline, policy_document, sha256
+from repair.errors import DiskFull, StoreError, UsageError
+from repair.model import Inputs, ListName, Observed, Outcome, Panel, Policy, Run, Task
+
+RECORD = "repair.json"
+OUTCOMES = "outcomes.json"
+WORK = ".repair"
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+
+
+# ---- what a record is made from
+
+
+def inputs(task: Task) -> Inputs:
+    """Digests of the task as it is now: its effective keys, its environment/ and its patches."""
+    return Inputs(
+        task=sha256(inline(effective(task)).encode("ascii")),
+        environment=_tree_digest(task.directory / "environment"),
+        oracle_patch=sha256(task.oracle_patch),
+        tests_patch=None if task.tests_patch is None else sha256(task.tests_patch),
+    )
+
+
+def effective(task: Task) -> dict[str, Any]:
+    """The task after defaults, keys sorted, its lists as sorted sets."""
+    return {
+        "FAIL_TO_PASS": list(task.listed(ListName.F2P)),
+        "PASS_TO_PASS": list(task.listed(ListName.P2P)),
+        "base_commit": task.base_commit,
+        "cpus": task.cpus,
+        "env": dict(sorted(task.env.items())),
+        "framework": task.framework,
+        "image": task.image,
+        "instance_id": task.instance_id,
+        "junit": list(task.junit),
+        "memory": task.memory,
+        "network": task.network,
+        "platform": task.platform,
+        "select": task.select,
+        "test_cmd": task.test_cmd if isinstance(task.test_cmd, str) else list(task.test_cmd),
+        "timeout": task.timeout,
+        "user": task.user,
+        "workdir": task.workdir,
+    }
+
+
+def policy_digest(policy: Policy) -> str:
+    """sha256 of the policy, in hexadecimal."""
+    return sha256(inline(policy_document(policy)).encode("ascii"))
+
+
+def _tree_digest(directory: Path) -> str | None:
+    """sha256 over the names, kinds, execute bits and contents of a directory's files; None where there is none."""
+    if not directory.is_dir():
+        return None
+    total = hashlib.sha256()
+    try:
+        for path in sorted(directory.rglob("*")):
+            if path.is_symlink():
+                kind, content = "link", os.fsencode(path.readlink())
+            elif path.is_file():
+                kind, content = "run" if path.stat().st_mode & 0o100 else "file", path.read_bytes()
+            else:
+                continue
+            name = path.relative_to(directory).as_posix()
+            total.update(f"{kind} {sha256(content)} {name}\n".encode("utf-8", "surrogateescape"))
+    except OSError as err:
+        raise UsageError(f"{err.filename} cannot be read: {err.strerror}", "check its permissions") from None
+    return total.hexdigest()
+
+
+# ---- one task's records
+
+
+def read_record(task: Task) -> dict[str, Any] | None:
+    """A task's repair.json as parsed, or None where there is none. Raises `StoreError` where it is not one of ours."""
+    content = read_if_there(task.directory / RECORD)
+    if content is None:
+        return None
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError as err:
+        raise StoreError(
+            f"{task.directory / RECORD} is no valid JSON: {err}", "restore it from git, or remove it"
+        ) from None
+    if not isinstance(document, dict):
+        raise StoreError(f"{task.directory / RECORD} is no record", "restore it from git, or remove it")
+    return document
+
+
+def read_if_there(file: Path) -> bytes | None:
+    """A file's content, or None where there is no such file."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as err:
+        raise UsageError(f"{file} cannot be read: {err.strerror}", "check its permissions") from None
+
+
+def has_record(task: Task) -> bool:
+    """Is there a repair.json, of whatever content?"""
+    return os.path.lexists(task.directory / RECORD)
+
+
+class Workspace:
+    """A panel's `.repair/`: raw files of every attempt, the journal, locks, and temporary files."""
+
+    def __init__(self, panel: Panel, run_id: str) -> None:
+        self.run_id = run_id
+        self.root = panel.directory / WORK
+        self._attempts = 0
+        self._lock = threading.Lock()
+        with written(self.root):
+            for name in ("journal", "locks", "tmp"):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+            ignore = self.root / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n")
+
+    def check_can_publish(self, task: Task) -> None:
+        """Raise unless this file system can put a record into a task's directory without replacing one."""
+        probe = task.directory / f".repair-probe-{secrets.token_hex(4)}"
+        with written(task.directory):
+            source = self._temporary(task, b"")
+            try:
+                publish(source, probe)
+            finally:
+                source.unlink(missing_ok=True)
+                probe.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def task_lock(self, task: Task, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Hold a task for one process; waits for another until `stopped()`. The system frees it when we die."""
+        lock = filelock.FileLock(self.root / "locks" / f"{task.instance_id}.lock")
+        with written(self.root):
+            while True:
+                try:
+                    lock.acquire(timeout=1)
+                    break
+                except filelock.Timeout:
+                    if stopped():
+                        raise StoreError(f"{task.instance_id} is held by another run", "wait for it to end") from None
+        try:
+            for left in (self.root / "tmp").glob(f"{task.instance_id}.*.tmp"):
+                left.unlink(missing_ok=True)
+            yield
+        finally:
+            lock.release()
+
+    def attempt(self, task: Task, label: str) -> Path:
+        """A new empty directory for one attempt's raw files; none is ever used twice."""
+        with self._lock:
+            self._attempts += 1
+            number = self._attempts
+        path = self.root / "attempts" / task.instance_id / f"{self.run_id}-{number:04d}-{label}"
+        with written(path):
+            path.mkdir(parents=True)
+        return path
+
+    def save(self, task: Task, outcomes: bytes, record: bytes) -> None:
+        """Write both files of a decision; the task's lock must be held.
+
+        Raises `StoreError` where another repair.json came first: then nothing of ours replaces it.
+        """
+        directory = task.directory
+        with written(directory):
+            if has_record(task):
+                raise StoreError(f"{directory / RECORD} is there already", "remove it to decide anew")
+            source = self._temporary(task, outcomes)
+            try:
+                source.replace(directory / OUTCOMES)
+            except OSError as err:
+                if err.errno != errno.EXDEV:
+                    raise
+                source.unlink()
+                raise StoreError(
+                    f"{self.root} and {directory} are on two file systems", "keep a panel on one"
+                ) from None
+            sync_directory(directory)
+            source = self._temporary(task, record)
+            source.chmod(0o444)
+            try:
+                publish(source, directory / RECORD)
+            except FileExistsError:
+                raise StoreError(f"{directory / RECORD} is there already", "remove it to decide anew") from None
+            finally:
+                source.unlink(missing_ok=True)
+            sync_directory(directory)
+
+    def _temporary(self, task: Task, content: bytes) -> Path:
+        path = self.root / "tmp" / f"{task.instance_id}.{secrets.token_hex(6)}.tmp"
+        with path.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        return path
+
+    # ---- the journal of observed runs
+
+    def recall(self, key: str) -> Run | None:
+        """The run that was observed for a control with this digest, or None. What is not whole counts as absent."""
+        content = read_if_there(self.root / "journal" / f"{key}.json")
+        try:
+            return None if content is None else _read_run(orjson.loads(content))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def note(self, task: Task, key: str, run: Run, attempts: Iterable[Path]) -> None:
+        """Keep an observed run for the next `repair run`, once its raw files are on the disk."""
+        with written(self.root):
+            for attempt in attempts:
+                for file in attempt.iterdir():
+                    _sync_file(file)
+                sync_directory(attempt)
+            source = self._temporary(task, orjson.dumps(_run_document(run)))
+            source.replace(self.root / "journal" / f"{key}.json")
+            sync_directory(self.root / "journal")
+
+
+@contextlib.contextmanager
+def written(where: Path) -> Iterator[None]:
+    """Say which place could not be written, and why."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as err:
+        if err.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"no space left under {where}", "free some, then run again") from None
+        place = err.filename or where
+        raise StoreError(f"{place} cannot be written: {err.strerror}", "check permissions and file system") from None
+
+
+def publish(source: Path, target: Path) -> None:
+    """Give a synced file its name, only if nothing has that name. Raises `FileExistsError`, or `StoreError`.
+
+    Linking is the way; where a file system has no hard links, a rename that refuses to replace.
+    """
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        if not os.path.samestat(os.lstat(source), os.lstat(target)):  # an answer that got lost on a network share
+            raise
+    except OSError as err:
+        if err.errno not in NO_LINKS:
+            raise
+        _rename_no_replace(source, target)
+
+
+RENAME_NOREPLACE = 1
+AT_FDCWD = -100
+
+
+def _rename_no_replace(source: Path, target: Path) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(libc, "renameat2", None)
+    status = -1
+    if rename is not None:
+        status = rename(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target), RENAME_NOREPLACE)
+    if status == 0:
+        return
+    code = ctypes.get_errno() if rename is not None else errno.ENOSYS
+    if code == errno.EEXIST:
+        raise FileExistsError(code, os.strerror(code), str(target))
+    raise StoreError(
+        f"{target.parent} is on a file system without hard links ({os.strerror(code)})",
+        "keep the panel on one that has them, so that no record can be replaced",
+    )
+
+
+def sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _run_document(run: Run) -> dict[str, Any]:
+    observed = {
+        test: [seen.outcome, seen.cause, dict(seen.members)] if seen.members else [seen.outcome, seen.cause]
+        for test, seen in run.observed.items()
+    }
+    return {
+        "image": run.image,
+        "exit": run.exit,
+        "patch": run.patch,
+        "deadly": run.deadly,
+        "flags": run.flags,
+        "observed": observed,
+    }
+
+
+def _read_run(document: Any) -> Run:
+    observed = {}
+    for test, (outcome, cause, *members) in document["observed"].items():
+        below = {member: Outcome(found) for member, found in members[0].items()} if members else {}
+        observed[test] = Observed(Outcome(outcome), cause, below)
+    return Run(
+        document["image"],
+        document["exit"],
+        observed,
+        document["patch"],
+        tuple(document["deadly"]),
+        tuple(document["flags"]),
+    )
+
+
+def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
+    """The newest log of one control of a task, confirmations aside; None where none is kept here."""
+    attempts = (panel.directory / WORK / "attempts" / task.instance_id).glob(f"*-{kind}-[0-9]*/log")
+    return max(attempts, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all, replacing what is there."""
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
+    with written(file):
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+# ---- which runs are alive
+
+
+def new_run_id() -> str:
+    """`host-pid-random`: the label of a run's containers and the name of its lock."""
+    return f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9.]", ".", socket.gethostname()) or "host"
+
+
+def _locks() -> Path:
+    path = Path(tempfile.gettempdir()) / "repair-locks"
+    with contextlib.suppress(FileExistsError), written(path):
+        path.mkdir()
+        path.chmod(0o1777)
+    return path
+
+
+@contextlib.contextmanager
+def alive(run_id: str) -> Iterator[None]:
+    """Hold the lock that tells other processes that this run's containers are in use."""
+    path = _locks() / f"{run_id}.lock"
+    with written(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def is_of_this_host(run_id: str) -> bool:
+    """Was this run started on this host?"""
+    return run_id.rpartition("-")[0].rpartition("-")[0] == _host()
+
+
+def is_dead(run_id: str) -> bool:
+    """Is this a run of this host whose process is gone? Of another host's runs nothing is known: they are spared."""
+    if not is_of_this_host(run_id):
+        return False
+    path = _locks() / f"{run_id}.lock"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        path.unlink(missing_ok=True)
+        return True
+    finally:
+        os.close(descriptor)
