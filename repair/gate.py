@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from repair import rules
 from repair.check import Examined, Soundness
 from repair.documents import policy_document, pretty
 from repair.model import Panel, Verdict
-from repair.report.words import REASONS
+from repair.report.words import of
 from repair.store import policy_digest
 
 MANIFEST_SCHEMA = 1  # 1: the first
@@ -53,8 +54,10 @@ def why_not(task: Examined) -> str:
     """Why a task is not admitted: what is wrong with its record, or its reasons."""
     if task.soundness is not Soundness.SOUND or task.decision is None:
         return f"{task.soundness}: {'; '.join(task.details)}"
-    rules_named = dict.fromkeys(finding.rule for finding in task.decision.reasons)
-    return f"{task.decision.verdict}: " + "; ".join(REASONS[rule] for rule in rules_named)
+    alike = groupby(task.decision.reasons, lambda finding: (finding.rule, finding.list))
+    counts = [(rule, name, sum(len(finding.ids) for finding in findings)) for (rule, name), findings in alike]
+    said = [f"{number} {name or 'ids'} {of(rule)}" if number else of(rule) for rule, name, number in counts]
+    return f"{task.decision.verdict}: " + "; ".join(said)
 
 
 def manifest(panel: Panel, gate: Gate) -> bytes:

@@ -119,13 +119,14 @@ def _findings(judged: Iterable[tuple[Row, ListName, Rule | None]]) -> list[Findi
     groups: dict[Finding, list[str]] = {}
     for row, name, rule in judged:
         assert rule is not None
+        before = row.cause_empty if name is ListName.P2P else ""  # F2P are meant to fail without the reference
         key = Finding(
             rule,
             name,
             empty=spell(row.empty),
             oracle=spell(row.oracle),
-            cause=row.cause_oracle or row.cause_empty,
-            cause_empty=row.cause_empty if row.cause_empty != row.cause_oracle and row.cause_oracle else "",
+            cause=row.cause_oracle or before,
+            cause_empty=before if row.cause_oracle and before != row.cause_oracle else "",
         )
         groups.setdefault(key, []).append(row.id)
     order = sorted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from repair.cause import printable
 from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
@@ -38,7 +39,7 @@ def note(decision: Decision) -> str:
     if decision.reasons:
         first = decision.reasons[0]
         alike = sum(len(reason.ids) for reason in decision.reasons if reason.rule is first.rule)
-        number = f"{alike} " if alike else ""
+        number = f"{alike} {first.list or 'ids'} " if alike else ""
         cause = f" ({first.cause})" if first.cause and (first.ids or first.rule is Rule.PATCH) else ""
         return f"{number}{of(first.rule)}{cause}"
     if decision.dropped:
@@ -90,30 +91,29 @@ def page(name: str, table: Table, decision: Decision, evidence: Evidence | None,
         f"{printable(name)}: {decision.verdict}",
         f"  F2P {f2p} → {kept_f2p}, P2P {p2p} → {kept_p2p}",
     ]
-    if decision.reasons:
-        lines += ["", "reasons to refuse"]
-        for finding in decision.reasons:
-            lines += _finding(finding, limit)
-    if decision.dropped:
-        lines += ["", f"dropped ({sum(len(f.ids) for f in decision.dropped)})"]
-        for finding in decision.dropped:
-            lines += _finding(finding, limit)
+    for heading, findings in (("refused for", decision.reasons), ("dropped", decision.dropped)):
+        lines += ["", heading] if findings else []
+        for rule, alike in groupby(findings, lambda finding: finding.rule):
+            lines += _group(rule, list(alike), limit)
     if evidence is not None:
         lines += ["", *_facts(evidence, decision)]
     return "\n".join(lines) + "\n"
 
 
-def _finding(finding: Finding, limit: int) -> list[str]:
-    number = f"{len(finding.ids)} {finding.list or 'ids'}: " if finding.ids else ""
-    outcomes = f" [empty {finding.empty}, oracle {finding.oracle}]" if finding.empty or finding.oracle else ""
-    lines = [f"  {number}{of(finding.rule)}{outcomes}"]
-    if finding.cause:
-        lines.append(f"    cause: {finding.cause}")
-    if finding.cause_empty:
-        lines.append(f"    under empty: {finding.cause_empty}")
-    lines += [f"      {printable(test)}" for test in finding.ids[:limit]]
-    if len(finding.ids) > limit:
-        lines.append(f"      and {len(finding.ids) - limit} more")
+def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
+    """All findings of one rule: a heading with their number, then cause by cause."""
+    number = sum(len(finding.ids) for finding in findings)
+    name = findings[0].list or ""
+    lines = [f"  {number} {name}: {of(rule)}".replace("  : ", ": ") if number else f"  {of(rule)}"]
+    for finding in findings:
+        outcomes = f" [empty {finding.empty}, oracle {finding.oracle}]" if finding.empty or finding.oracle else ""
+        count = f"{len(finding.ids)} × " if finding.ids else ""
+        lines.append(f"    {count}{finding.cause or 'no cause given'}{outcomes}")
+        if finding.cause_empty:
+            lines.append(f"      under empty: {finding.cause_empty}")
+        lines += [f"      {printable(test)}" for test in finding.ids[:limit]]
+        if len(finding.ids) > limit:
+            lines.append(f"      and {len(finding.ids) - limit} more")
     return lines
 
 

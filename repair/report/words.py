@@ -13,12 +13,12 @@ DROPS = {
 
 # Said of a task that is refused.
 REASONS = {
-    Rule.REGRESSION: "P2P that pass without the reference and not with it",
-    Rule.UNOBSERVED_BEFORE: "P2P that fail with the reference and did not run without it",
-    Rule.LOST: "F2P that pass without the reference and are skipped or missing with it",
-    Rule.FAILED: "F2P that do not pass with the reference",
-    Rule.MIXED_GROUP: "F2P that name a group of which only some run: list the members",
-    Rule.BOTH_LISTS: "ids in both lists",
+    Rule.REGRESSION: "pass without the reference and not with it",
+    Rule.UNOBSERVED_BEFORE: "fail with the reference and did not run without it",
+    Rule.LOST: "pass without the reference and are skipped or missing with it",
+    Rule.FAILED: "do not pass with the reference",
+    Rule.MIXED_GROUP: "name a group of which only some members run: list the members",
+    Rule.BOTH_LISTS: "stand in both lists",
     Rule.NO_F2P: "no F2P is left",
     Rule.FEW_P2P: "too few P2P are left",
     Rule.EMPTY_PASSES: "all F2P pass with nothing applied",
