@@ -1,0 +1,69 @@
+"""What every test may use: a panel of our own making, and the engine where a test asks for it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ORACLE = b"""\
+--- a/calc.py
++++ b/calc.py
+@@ -1,2 +1,2 @@
+ def add(a, b):
+-    return a - b
++    return a + b
+"""
+
+MakeTask = Callable[..., Path]
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Path:
+    """An empty panel whose policy asks for no P2P."""
+    directory = tmp_path / "panel"
+    directory.mkdir()
+    (directory / "panel.toml").write_text('name = "test"\n\n[policy]\nmin_p2p = 0\n')
+    return directory
+
+
+@pytest.fixture
+def make_task(panel: Path) -> MakeTask:
+    """Write a task into `panel`: `make_task("name", f2p=[...], p2p=[...], oracle=b"...", tests=b"...", image="...")`."""
+
+    def make(
+        name: str = "task-1",
+        f2p: list[str] | None = None,
+        p2p: list[str] | None = None,
+        oracle: bytes = ORACLE,
+        tests: bytes | None = None,
+        **keys: Any,
+    ) -> Path:
+        directory = panel / name
+        directory.mkdir()
+        document = {
+            "instance_id": name,
+            "image": "repair-test/odd-plain:1",
+            "FAIL_TO_PASS": ["tests/test_calc.py::test_add"] if f2p is None else f2p,
+            "PASS_TO_PASS": [f"tests/test_calc.py::test_keep[{n}]" for n in range(12)] if p2p is None else p2p,
+            **keys,
+        }
+        (directory / "task.json").write_text(json.dumps(document))
+        (directory / "instruction.md").write_text("Mend add.\n")
+        (directory / "oracle.patch").write_bytes(oracle)
+        if tests is not None:
+            (directory / "tests.patch").write_bytes(tests)
+        return directory
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path | None:
+    """The folder of reference cases and panels beside the checkout, where there is one."""
+    folder = Path(os.environ.get("REPAIR_SHARED", Path(__file__).parents[2] / "shared"))
+    return folder if folder.is_dir() else None
