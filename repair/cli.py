@@ -114,18 +114,12 @@ def run(
     Example: repair run panels/demo -j 4 -x 'ledger-*'
     """
     from repair import pipeline
-    from repair.sandbox import Sandbox
-    from repair.store import alive, new_run_id
 
     loaded = _load(panel, tasks, include, exclude)
     if dry_run:
         return _print_plan(loaded, as_json)
-    run_id = new_run_id()
-    with alive(run_id):
-        sandbox = Sandbox(run_id)
-        with _interruptible(sandbox), _progress(len(loaded.tasks), as_json) as say:
-            results = pipeline.run(loaded, sandbox, pipeline.Options(jobs, build, fresh), say)
-        sandbox.close()
+    with pipeline.connect() as sandbox, _interruptible(sandbox), _progress(len(loaded.tasks), as_json) as say:
+        results = pipeline.run(loaded, sandbox, pipeline.Options(jobs, build, fresh), say)
     code = _exit_code(results)
     if as_json:
         _print_json(_results_document(results, code))
@@ -235,8 +229,8 @@ def _print_results(panel: Path, results: Sequence[Result]) -> None:
     for state, word in ((State.FAILED, "failed"), (State.NOT_RUN, "not run"), (State.KEPT, "left alone")):
         number = sum(result.state is state for result in results)
         totals += [f"{number} {word}"] * bool(number)
-    print(f"\n{len(results)} tasks: {', '.join(totals)}")
-    print(f"next: repair show {_quoted(panel)}/TASK for one decision, repair gate {_quoted(panel)} for the panel")
+    print(f"\n{len(results)} task{'s' * (len(results) != 1)}: {', '.join(totals)}")
+    print(f"next: repair show {_quoted(panel)}/TASK\n      repair gate {_quoted(panel)}")
 
 
 def _line(result: Result) -> Any:
@@ -315,7 +309,7 @@ def check(
     if rerun:
         again = _rerun(loaded, jobs, build, as_json)
     code = 1 if failed else 0
-    code = _rerun_code(again) or code
+    code = _exit_code(again) or code
     if as_json:
         tasks = [{"instance_id": t.task.instance_id, "is": t.soundness, "details": list(t.details)} for t in found]
         _print_json({"exit": code, "tasks": tasks, "rerun": _results_document(again, code)["tasks"]})
@@ -332,20 +326,9 @@ def check(
 
 def _rerun(panel: Panel, jobs: int | None, build: bool, as_json: bool) -> list[Result]:
     from repair import pipeline
-    from repair.sandbox import Sandbox
-    from repair.store import alive, new_run_id
 
-    run_id = new_run_id()
-    with alive(run_id):
-        sandbox = Sandbox(run_id)
-        with _interruptible(sandbox), _progress(len(panel.tasks), as_json) as say:
-            results = pipeline.rerun(panel, sandbox, pipeline.Options(jobs, build), say)
-        sandbox.close()
-    return results
-
-
-def _rerun_code(results: Sequence[Result]) -> int:
-    return _exit_code(results)
+    with pipeline.connect() as sandbox, _interruptible(sandbox), _progress(len(panel.tasks), as_json) as say:
+        return pipeline.rerun(panel, sandbox, pipeline.Options(jobs, build), say)
 
 
 def _print_rerun(result: Result) -> None:

@@ -156,7 +156,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _image(image: Image) -> dict[str, Any]:
-    return {"id": image.id, "digest": image.digest, "platform": image.platform, "emulated": image.emulated}
+    return {"id": image.id, "digest": image.digest, "platform": image.platform}
 
 
 def _brief(run: Run) -> dict[str, Any]:
@@ -276,7 +276,6 @@ def _read_image(document: Any) -> Image:
         _string(document["id"]),
         None if document["digest"] is None else _string(document["digest"]),
         None if document["platform"] is None else _string(document["platform"]),
-        document["emulated"] is True,
     )
 
 

@@ -149,7 +149,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as the engine holds it: `id` is its content's digest, `digest` the repo digest or None."""
+    """An image as the engine holds it: `id` is its content's digest, `digest` the repo digest or None.
+
+    `emulated`: it is of another architecture than the engine. That is the host's affair and in no record.
+    """
 
     id: str
     digest: str | None = None

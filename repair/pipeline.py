@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -34,7 +35,7 @@ from repair.model import (
 )
 from repair.pool import Pool
 from repair.sandbox import Sandbox
-from repair.store import Workspace, has_record, inputs, is_dead
+from repair.store import Workspace, alive, has_record, inputs, is_dead, new_run_id
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 
@@ -85,6 +86,18 @@ Say = Callable[[Event], None]
 
 def _silent(_: Event) -> None:
     """Say nothing."""
+
+
+@contextmanager
+def connect() -> Iterator[Sandbox]:
+    """The engine, for one run: as long as this lasts, no other process takes its containers for left over."""
+    run_id = new_run_id()
+    with alive(run_id):
+        sandbox = Sandbox(run_id)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
 
 
 def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) -> list[Result]:
