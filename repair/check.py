@@ -47,9 +47,9 @@ def judge(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
     decision = rules.decide(evidence.table, policy)
     if evidence.confirm_table is None:
         return Repair(decision, evidence, made_from, policy)
-    confirmation = rules.decide(evidence.confirm_table, policy)
+    settled = rules.settle(decision, rules.decide(evidence.confirm_table, policy))
     scores_empty, scores_oracle = rules.scores(evidence.confirm_table.rows, policy.passing)
-    return Repair(rules.settle(decision, confirmation), evidence, made_from, policy, scores_empty, scores_oracle)
+    return Repair(settled, evidence, made_from, policy, scores_empty, scores_oracle)
 
 
 def examine(panel: Panel, task: Task) -> Examined:
@@ -57,9 +57,10 @@ def examine(panel: Panel, task: Task) -> Examined:
     written = read_if_there(task.directory / RECORD)
     if written is None:
         return Examined(task, Soundness.ABSENT, (f"no {RECORD}: run `repair run`",))
+    made_from = inputs(task)
     try:
         document = orjson.loads(written)
-        made_from, changed = inputs(task), _changed(document, inputs(task), panel.policy)
+        changed = _changed(document, made_from, panel.policy)
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         return Examined(task, Soundness.INCONSISTENT, (f"{RECORD} is no record ({type(err).__name__}: {err})",))
     content = read_if_there(task.directory / OUTCOMES)
@@ -67,31 +68,27 @@ def examine(panel: Panel, task: Task) -> Examined:
         return Examined(task, Soundness.INCONSISTENT, (f"{OUTCOMES} is missing: restore it from git",))
     try:
         evidence = read_outcomes(content)
-    except StoreError as err:
-        return Examined(task, Soundness.INCONSISTENT, (err.message,))
-    if changed:
-        return _found(task, Soundness.STALE, changed, evidence, panel.policy, written)
-    missing = _not_called_for(evidence, task, panel.policy)
-    if missing:
-        return Examined(task, Soundness.INCONSISTENT, tuple(missing), evidence=evidence)
-    rebuilt = repair_json(judge(evidence, made_from, panel.policy), sha256(content))
+        wrong = () if changed else tuple(_not_called_for(evidence, task, panel.policy))
+        repair = judge(evidence, made_from, panel.policy)
+    except (StoreError, ValueError) as err:
+        return Examined(task, Soundness.INCONSISTENT, (str(err),))
+    if changed or wrong:
+        soundness = Soundness.STALE if changed else Soundness.INCONSISTENT
+        return Examined(task, soundness, changed or wrong, evidence.table, repair.decision, evidence, sha256(written))
+    edited = _edited(repair, document, content, written)
+    soundness = Soundness.EDITED if edited else Soundness.SOUND
+    return Examined(task, soundness, edited, evidence.table, repair.decision, evidence, sha256(written))
+
+
+def _edited(repair: Repair, document: dict[str, Any], content: bytes, written: bytes) -> tuple[str, ...]:
+    """Where the two files are not what the evidence gives, byte for byte."""
     edited = []
-    if outcomes_json(evidence) != content or document.get("outcomes") != sha256(content):
+    if outcomes_json(repair.evidence) != content or document.get("outcomes") != sha256(content):
         edited.append(f"{OUTCOMES} is not as it was written")
+    rebuilt = repair_json(repair, sha256(content))
     if rebuilt != written:
         edited.append(f"{RECORD} differs from what {OUTCOMES} says{_first_difference(rebuilt, written)}")
-    soundness = Soundness.EDITED if edited else Soundness.SOUND
-    return _found(task, soundness, tuple(edited), evidence, panel.policy, written)
-
-
-def _found(
-    task: Task, soundness: Soundness, details: tuple[str, ...], evidence: Evidence, policy: Policy, written: bytes
-) -> Examined:
-    try:
-        decision = judge(evidence, inputs(task), policy).decision
-    except ValueError as err:
-        return Examined(task, Soundness.INCONSISTENT, (str(err),), evidence=evidence)
-    return Examined(task, soundness, details, evidence.table, decision, evidence, sha256(written))
+    return tuple(edited)
 
 
 def _changed(document: dict[str, Any], now: Inputs, policy: Policy) -> tuple[str, ...]:

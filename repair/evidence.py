@@ -190,7 +190,7 @@ def judge_reports(control: Control, image: Image, result: Attempt) -> Run:
         wanted = ", ".join(map(printable, control.task.junit))
         message = f"no report at {wanted} (status {status}): {last_line(result.directory) or 'it printed nothing'}"
         advice = f"point `junit` at what test_cmd writes; see {result.directory}/log"
-        if status == 0:
+        if status == 0 or status > 128:  # above 128: a signal, which is no plain answer
             raise NoEvidence(message, advice)
         raise NoReport(message, advice, status, image.id)
     reports = [_read_report(file, result) for file in files]

@@ -237,11 +237,11 @@ def _judge(element: ET.Element, case: junitparser.TestCase) -> tuple[Outcome, st
 def _judge_result(result: Result, element: ET.Element) -> tuple[Outcome, str]:
     message, kind = result.message or "", result.type or ""
     text = first_line(message or result._elem.text or "")
-    if isinstance(result, junitparser.Failure):
-        return Outcome.FAILED, text or kind
-    if isinstance(result, junitparser.Error):
-        # unittest-xml-reporting writes an unexpected success as an error
-        return (Outcome.FAILED if kind == "UnexpectedSuccess" else Outcome.ERROR), text or kind
+    if not isinstance(result, junitparser.Skipped):
+        # of what failed its type says enough: messages hold values that differ from run to run
+        cause = first_line(kind) if kind and not kind.endswith(("ImportError", "ModuleNotFoundError")) else text
+        failed = isinstance(result, junitparser.Failure) or kind == "UnexpectedSuccess"  # the latter: xmlrunner
+        return (Outcome.FAILED if failed else Outcome.ERROR), cause or first_line(kind)
     if kind in ("pytest.xfail", "XFAIL") or (not kind and message == "expected test failure"):  # the latter: pytest 3
         return Outcome.XFAILED, text
     if element.get("status", "").lower() == "notrun" and not re.match(r"SKIP_|Disabled|$", message):

@@ -46,9 +46,9 @@ def apply(container: Container, workdir: str, patches: Patches, chain: Patches) 
     whole chain applies. Deletions are returned, since archives can't express them. Raises `ImageError` where the
     image has no working directory.
     """
+    roots = _roots(container, workdir)
     if not patches:
         return Applied()
-    roots = _roots(container, workdir)
     base = next((root for root in roots[1:] and roots if _fits(container, root, chain)), roots[0])
     with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
         try:
@@ -110,7 +110,10 @@ class _Tree:
             if done.returncode:
                 raise _DoesNotApplyError(f"{name}: {_said(done.stderr)}")
             paths += [line.split(b"\t", 2)[2] for line in done.stdout.split(b"\0") if line.count(b"\t") >= 2]
-        return sorted({path.decode("utf-8", "surrogateescape") for path in paths})
+        try:
+            return sorted({path.decode("utf-8") for path in paths})
+        except UnicodeDecodeError:
+            raise _DoesNotApplyError(f"{name}: it touches a path that is not UTF-8") from None
 
     def _fetch(self, path: str) -> None:
         for parent in reversed(PurePosixPath(path).parents[:-1]):

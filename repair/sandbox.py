@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import docker
+import docker.context
 import docker.errors
 import docker.types
 import requests.exceptions
@@ -93,7 +94,8 @@ class Sandbox:
         self._lock = threading.Lock()
         self._alive: set[str] = set()
         self._closed = False
-        with _translated("reach the engine"):
+        self.address = _address()
+        with _translated(f"reach the engine at {self.address}"):
             # found as the docker command finds it: DOCKER_HOST, then the current context, then the default socket
             self._client = docker.from_env(timeout=API_TIMEOUT, use_ssh_client=True, max_pool_size=64, version="auto")
             self._info: dict[str, Any] = self._client.info()
@@ -114,13 +116,13 @@ class Sandbox:
             memory=int(info.get("MemTotal") or 0),
             architecture=architecture(info.get("Architecture", "")),
             root=info.get("DockerRootDir", ""),
-            address=self._client.api.base_url,
+            address=self.address,
             warnings=tuple(info.get("Warnings") or ()),
         )
 
     def ping(self) -> None:
         """Raise `EngineLost` unless the engine answers."""
-        with _translated("reach the engine"):
+        with _translated(f"reach the engine at {self.address}"):
             self._client.ping()
 
     # ---- images
@@ -447,9 +449,9 @@ def _translated(what: str) -> Iterator[None]:
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ConnectionError) as err:
         if "timed out" in str(err).lower():
             raise _SlowError(f"could not {what}: the engine takes too long", "see what it is busy with") from None
-        raise EngineLost(f"could not {what}: the engine does not answer", START_ENGINE) from None
+        raise EngineLost(f"could not {what}: {_reason(err)}", START_ENGINE) from None
     except docker.errors.DockerException as err:
-        raise EngineLost(f"could not {what}: {printable(str(err))[:300]}", START_ENGINE) from None
+        raise EngineLost(f"could not {what}: {_reason(err)}", START_ENGINE) from None
     except tarfile.TarError as err:
         raise EngineError(f"could not {what}: broken archive ({err})", "run again") from None
     except OSError as err:
@@ -464,3 +466,25 @@ def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
         return DiskFull(f"could not {what}: no space left on the engine's disk", FREE_SPACE)
     error = _GoneError if isinstance(err, docker.errors.NotFound) else EngineError
     return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again")
+
+
+def _address() -> str:
+    """Where the engine is looked for, as the docker command looks: DOCKER_HOST, else the current context."""
+    host = os.environ.get("DOCKER_HOST")
+    if not host:
+        with contextlib.suppress(Exception):  # for a message only: the connection itself says what is wrong
+            host = docker.context.ContextAPI.get_current_context().Host
+    return printable(host or "the default socket")
+
+
+def _reason(err: BaseException) -> str:
+    """The system's own words at the bottom of an error that was wrapped several times."""
+    seen: list[BaseException] = []
+    left: list[object] = [err]
+    while left and len(seen) < 50:
+        found = left.pop()
+        if isinstance(found, BaseException) and not any(found is other for other in seen):
+            seen.append(found)
+            left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
+    words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
+    return words or printable(str(err))[:300]
