@@ -79,7 +79,7 @@ def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
         where = conftest[-1].removeprefix(workdir.rstrip("/") + "/")
         return of_collection(where, "\n".join(f"E   {line}" for line in raised) or lines[-1])
     if by_usage:
-        said = [line for line in lines if re.match(r"ERROR: |\S+: error: |error: ", line)]
+        said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
         return normalise(said[-1] if said else lines[-1]) if lines else "pytest printed no reason"
     plugin = [line for line in lines if 'Error importing plugin "' in line]
     if plugin:

@@ -14,9 +14,9 @@ import orjson
 
 from repair import rules
 from repair.documents import outcomes_json, policy_document, read_outcomes, repair_json, sha256
-from repair.errors import StoreError
+from repair.errors import StoreError, UsageError
 from repair.model import Decision, Evidence, Inputs, ListName, Panel, Policy, Repair, Run, Table, Task, Verdict
-from repair.store import OUTCOMES, RECORD, inputs, read_if_there
+from repair.store import OUTCOMES, RECORD, has_record, inputs, read_if_there
 
 
 class Soundness(StrEnum):
@@ -54,16 +54,21 @@ def judge(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
 
 def examine(panel: Panel, task: Task) -> Examined:
     """Examine the record of one task. Reads files only."""
-    written = read_if_there(task.directory / RECORD)
-    if written is None:
+    if not has_record(task):
         return Examined(task, Soundness.ABSENT, (f"no {RECORD}: run `repair run`",))
+    try:
+        written = read_if_there(task.directory / RECORD)
+        content = read_if_there(task.directory / OUTCOMES)
+    except UsageError as err:
+        return Examined(task, Soundness.INCONSISTENT, (err.message,))
+    if written is None:
+        return Examined(task, Soundness.INCONSISTENT, (f"{RECORD} is a broken link",))
     made_from = inputs(task)
     try:
         document = orjson.loads(written)
         changed = _changed(document, made_from, panel.policy)
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         return Examined(task, Soundness.INCONSISTENT, (f"{RECORD} is no record ({type(err).__name__}: {err})",))
-    content = read_if_there(task.directory / OUTCOMES)
     if content is None:
         return Examined(task, Soundness.INCONSISTENT, (f"{OUTCOMES} is missing: restore it from git",))
     try:

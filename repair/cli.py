@@ -5,6 +5,7 @@ Heavy modules are imported where they are used, so that `repair --help` is quick
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from repair import __version__
-from repair.errors import RepairError, UsageError
+from repair.cause import printable
+from repair.errors import DiskFull, RepairError, UsageError
 
 if TYPE_CHECKING:
     from repair.model import Panel
@@ -52,25 +54,44 @@ Build = Annotated[bool, typer.Option("--build/--no-build", help="Build images th
 
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status. The one place where an error becomes a message."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=arguments, prog_name="repair")
-    except SystemExit as err:
-        return err.code if isinstance(err.code, int) else int(err.code is not None)
+        status = _status(arguments)
+        sys.stdout.flush()
+        return status
     except RepairError as err:
-        _complain(err)
+        _complain(err, as_json="--json" in arguments)
         return err.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: not worth a word
         return 0
+    except OSError as err:
+        if err.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _complain(DiskFull("the output cannot be written: no space left", "free some, then run again"), as_json=False)
+        return DiskFull.code
     except Exception:  # noqa: BLE001 - the one boundary: whatever is left is a bug of ours
         traceback.print_exc()
         print("repair: this is a bug of repair's; please report it with the lines above", file=sys.stderr)
         return RepairError.code
+
+
+def _status(arguments: Sequence[str]) -> int:
+    try:
+        app(args=arguments, prog_name="repair")
+    except SystemExit as err:
+        if isinstance(err.__context__, BrokenPipeError):  # typer makes a status of it
+            raise err.__context__ from None
+        return err.code if isinstance(err.code, int) else int(err.code is not None)
     return 0
 
 
-def _complain(err: RepairError) -> None:
+def _complain(err: RepairError, *, as_json: bool) -> None:
     print(f"repair: {err}", file=sys.stderr)
+    if as_json:
+        error = {"kind": err.kind, "message": err.message, "next": err.next}
+        _print_json({"exit": err.code, "error": error})
 
 
 def _version(wanted: bool) -> None:
@@ -137,10 +158,7 @@ def _load(
     from repair.formats import native
 
     native.load_settings(directory)  # whether it is a panel at all comes before which tasks it has
-    names = native.task_names(directory)
-    if not names:
-        raise UsageError(f"{directory} holds no task", "a task is a directory with a task.json in it")
-    chosen = native.choose(names, include or (), exclude or (), tasks or ())
+    chosen = native.choose(directory, include or (), exclude or (), tasks or ())
     return native.load(directory, chosen.__contains__)
 
 
@@ -159,6 +177,7 @@ def _interruptible(sandbox: Sandbox) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sandbox.stop_all()
         print("repair: stopped; finished records are kept, run again to go on from there", file=sys.stderr)
         sys.stdout.flush()
@@ -191,7 +210,7 @@ def _print_plan(panel: Panel, as_json: bool) -> None:
     if as_json:
         return _print_json({"plan": plan})
     for name, what in plan.items():
-        print(f"{name}: {what}")
+        print(f"{printable(name)}: {printable(what)}")
     return None
 
 
@@ -222,7 +241,7 @@ def _print_results(panel: Path, results: Sequence[Result]) -> None:
     _print_failures(results)
     for result in results:
         if result.state is State.STALE:
-            print(f"{result.task.instance_id}: {'; '.join(result.stale)}; to decide it anew:")
+            print(f"{printable(result.task.instance_id)}: {'; '.join(result.stale)}; to decide it anew:")
             print(f"    rm {_quoted(result.task.directory / 'repair.json')}")
     verdicts = [result.decision.verdict for result in results if result.decision is not None]
     totals = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
@@ -255,7 +274,7 @@ def _print_failures(results: Sequence[Result]) -> None:
     for kind, failed in sorted(kinds.items()):
         print(f"\n{kind}: {len(failed)} task{'s' * (len(failed) > 1)} without a verdict", file=sys.stderr)
         for result in failed:
-            print(f"  {result.task.instance_id}: {result.error}", file=sys.stderr)
+            print(f"  {printable(f'{result.task.instance_id}: {result.error}')}", file=sys.stderr)
 
 
 def _results_document(results: Sequence[Result], code: int) -> dict[str, Any]:
@@ -315,9 +334,8 @@ def check(
         _print_json({"exit": code, "tasks": tasks, "rerun": _results_document(again, code)["tasks"]})
     else:
         for task in found:
-            print(
-                f"{task.task.instance_id}: {task.soundness}" + (f" ({'; '.join(task.details)})" if task.details else "")
-            )
+            details = f" ({'; '.join(task.details)})" if task.details else ""
+            print(printable(f"{task.task.instance_id}: {task.soundness}{details}"))
         for result in again:
             _print_rerun(result)
         print(f"{len(found) - len(failed)} of {len(found)} records are sound")
@@ -341,10 +359,10 @@ def _print_rerun(result: Result) -> None:
         State.NOT_RUN: "not run again",
         State.RECORDED: "ran again",
     }
-    print(f"{result.task.instance_id}: {words[result.state]}")
+    print(printable(f"{result.task.instance_id}: {words[result.state]}"))
     if result.state is State.STALE:
         for line in result.stale[:20]:
-            print(f"    {line}")
+            print(f"    {printable(line)}")
         if len(result.stale) > 20:
             print(f"    and {len(result.stale) - 20} more")
 
@@ -395,7 +413,7 @@ def gate(
     else:
         print(judged.sum)
         for name, why in judged.refused:
-            print(f"not admitted: {name}: {why}")
+            print(printable(f"not admitted: {name}: {why}"))
     raise typer.Exit(code)
 
 
@@ -420,7 +438,7 @@ def show(
     from repair.report import terminal
 
     directory = task_dir.resolve()
-    if not (directory / "task.json").is_file():
+    if not native.is_there(directory / "task.json", Path.is_file):
         raise UsageError(f"{task_dir} is no task: it has no task.json", "name a task's directory in its panel")
     loaded = native.load(directory.parent, directory.name.__eq__)
     task = loaded.tasks[0]
@@ -434,7 +452,7 @@ def show(
     limit = sys.maxsize if every else 5
     _print_coloured(terminal.page(task.instance_id, found.table, found.decision, found.evidence, limit))
     if found.soundness is not Soundness.SOUND:
-        print(f"this record is {found.soundness}: {'; '.join(found.details)}")
+        print(printable(f"this record is {found.soundness}: {'; '.join(found.details)}"))
     return None
 
 
@@ -501,7 +519,7 @@ def clean(
         if is_dead(run_id) or (everything and not is_of_this_host(run_id)):
             sandbox.remove(identity)
             removed += 1
-            print(f"removed {identity[:12]} ({task})")
+            print(f"removed {identity[:12]} ({printable(task)})")
     spared = len(left) - removed
     print(
         f"{removed} containers removed"
@@ -536,7 +554,7 @@ def doctor(
 
 def _width() -> int | None:
     """Columns of the terminal; None for a pipe, where nothing is cut."""
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    return (os.get_terminal_size(sys.stdout.fileno()).columns or 80) if sys.stdout.isatty() else None
 
 
 COLOURS = {"clean": "green", "repaired": "cyan", "refused": "yellow", "failed": "red", "stale": "red"}

@@ -62,21 +62,22 @@ def pretty(value: Any, depth: int = 0) -> str:
     """ASCII JSON for people: what fits on a line stands on one, and ids always stand one a line."""
     pad, end = " " * (depth + 1), " " * depth
     if isinstance(value, Mapping) and value:
-        text = "" if "ids" in value else inline(value)
-        if not text or len(text) > MAX_WIDTH or '"ids": ' in text:
+        text = "" if isinstance(value.get("ids"), list | tuple) else inline(value)
+        if not text or len(text) > MAX_WIDTH or '"ids": [' in text:
             items = (f"{pad}{inline(key)}: {_item(key, item, depth + 1)}" for key, item in value.items())
             return "{\n" + ",\n".join(items) + f"\n{end}}}"
         return text
     if isinstance(value, list | tuple) and value:
         text = inline(value)
-        if len(text) > MAX_WIDTH or '"ids": ' in text:
+        if len(text) > MAX_WIDTH or '"ids": [' in text:
             return _lines((pretty(item, depth + 1) for item in value), depth)
         return text
     return inline(value)
 
 
 def _item(key: str, value: Any, depth: int) -> str:
-    return _lines(map(inline, value), depth) if key == "ids" and value else pretty(value, depth)
+    one_a_line = key == "ids" and isinstance(value, list | tuple) and value
+    return _lines(map(inline, value), depth) if one_a_line else pretty(value, depth)
 
 
 def _lines(items: Iterable[str], depth: int) -> str:

@@ -62,7 +62,7 @@ def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.R
     _refuse_unobserved(result, seen, control)
     status = result.status
     assert status is not None
-    if not seen.session or (status == 4 and not seen.started):
+    if not seen.session:
         cause = _startup_error(result, control)
         observed = {test: Observed(Outcome.MISSING, cause) for test in control.ids}
         return Run(image.id, status, observed, flags=(f"pytest did not start: {cause}",))
@@ -104,6 +104,8 @@ def _refuse_unfinished(result: Attempt, seen: record.Record) -> None:
             "make the parametrized ids the same in every process, or run without -n",
         )
     after = f"after {printable(seen.last)}" if seen.last else "before any test"
+    if result.status == 4 and not seen.started:
+        raise NoEvidence(f"pytest gave up on what it collects: {last_line(result.directory)}", f"mend test_cmd; {log}")
     if seen.end is None:
         raise NoEvidence(f"pytest ended early, outside of any test, {after} (status {result.status})", log)
     if seen.started < seen.chosen:

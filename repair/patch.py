@@ -49,7 +49,7 @@ def apply(container: Container, workdir: str, patches: Patches, chain: Patches) 
     roots = _roots(container, workdir)
     if not patches:
         return Applied()
-    base = next((root for root in roots[1:] and roots if _fits(container, root, chain)), roots[0])
+    base = roots[0] if len(roots) == 1 else _root_of(container, roots, chain)
     with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
         try:
             tree = _Tree(container, base, Path(name))
@@ -62,15 +62,26 @@ def apply(container: Container, workdir: str, patches: Patches, chain: Patches) 
     return Applied(deleted=deleted)
 
 
-def _fits(container: Container, root: str, chain: Patches) -> bool:
+def _root_of(container: Container, roots: Sequence[str], chain: Patches) -> str:
+    """The root at which the whole chain applies. At both (new files only) the paths' own beginning tells."""
+    workdir, repo = roots
+    fits = {root: _paths_if_it_fits(container, root, chain) for root in roots}
+    if fits[workdir] is None or fits[repo] is None:
+        return repo if fits[repo] is not None else workdir
+    below = PurePosixPath(workdir).relative_to(repo)
+    from_repo = all(path.startswith(f"{below}/") for path in fits[repo] or ())
+    return repo if from_repo and container.get(f"{workdir}/{below}") is None else workdir
+
+
+def _paths_if_it_fits(container: Container, root: str, chain: Patches) -> set[str] | None:
     with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
+        tree = _Tree(container, root, Path(name))
         try:
-            tree = _Tree(container, root, Path(name))
             for patch_name, content in chain:
                 tree.apply(patch_name, content)
         except _DoesNotApplyError:
-            return False
-    return True
+            return None
+    return tree.touched
 
 
 def _roots(container: Container, workdir: str) -> list[str]:
@@ -91,11 +102,14 @@ class _Tree:
     def __init__(self, container: Container, base: str, local: Path) -> None:
         self.container, self.base, self.local = container, base.rstrip("/"), local
         self.entries: dict[str, Entry | None] = {}
+        self.touched: set[str] = set()
         self._git("init", "--quiet")
 
     def apply(self, name: str, content: bytes) -> None:
         """Apply one patch here; raises `_DoesNotApplyError` unless every file changes as the diff says."""
-        for path in filter(_stays_inside, self._numstat(name, content)):
+        paths = self._numstat(name, content)
+        self.touched.update(paths)
+        for path in filter(_stays_inside, paths):
             self._fetch(path)
         problem = self._git("apply", "--whitespace=nowarn", "-", stdin=content)
         if problem is None:

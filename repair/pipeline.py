@@ -106,8 +106,7 @@ def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) ->
     A KeyboardInterrupt removes the containers and is raised again; finished records stay.
     """
     workspace = Workspace(panel, sandbox.run_id)
-    if panel.tasks:
-        workspace.check_can_publish(panel.tasks[0])
+    workspace.check_can_publish(panel.tasks)
     return _each(panel, sandbox, workspace, options, say, _Work.decide)
 
 
@@ -132,7 +131,7 @@ def _each(
     jobs = options.jobs or sandbox.engine.cpus
     results: dict[str, Result] = {}
     with Pool(jobs) as pool:
-        work = _Work(panel, sandbox, workspace, options, pool, say, threading.Event())
+        work = _Work(panel, sandbox, workspace, options, pool, say, _Once())
         executor = ThreadPoolExecutor(jobs, thread_name_prefix="task")
         futures = {executor.submit(work.guarded, task, what): task for task in panel.tasks}
         try:
@@ -176,6 +175,23 @@ def controls(task: Task, f2p: Sequence[str], p2p: Sequence[str], repeats: int, *
     ]
 
 
+class _Once:
+    """Something that happens once, however many threads report it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._happened = False
+
+    def set_first(self) -> bool:
+        """Report it; true for the first to do so."""
+        with self._lock:
+            first, self._happened = not self._happened, True
+        return first
+
+    def is_set(self) -> bool:
+        return self._happened
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
     """What the threads of one run share."""
@@ -186,7 +202,7 @@ class _Work:
     options: Options
     pool: Pool
     say: Say
-    lost: threading.Event
+    lost: _Once
 
     def guarded(self, task: Task, what: Callable[[_Work, Task], Result]) -> Result:
         """Do `what` with a task. Errors of ours become its result; a lost engine stops the tasks behind it."""
@@ -197,8 +213,7 @@ class _Work:
             with self.workspace.task_lock(task, self._stopped):
                 result = what(self, task)
         except EngineLost as err:
-            first = not self.lost.is_set()
-            self.lost.set()
+            first = self.lost.set_first()
             result = Result(task, State.FAILED if first else State.NOT_RUN, error=err)
         except RepairError as err:
             result = Result(task, State.FAILED, error=err)

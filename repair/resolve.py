@@ -88,8 +88,10 @@ class _Index:
     def look_up(self, listed: str) -> Observed:
         test = listed.replace("::()", "")
         if test in self.forms:
-            outcome, cause = self.seen.outcomes.get(self.forms[test], (Outcome.MISSING, NOT_RUN))
-            return Observed(outcome, cause)
+            real = self.forms[test]
+            outcome, cause = self.seen.outcomes.get(real, (Outcome.MISSING, NOT_RUN))
+            # under another name than its own an id names a group of one: so the same test is known as the same
+            return Observed(outcome, cause, {} if real == listed else {real: outcome})
         below = self._broken_below(test)
         if test in self.groups:
             return self._group(test, below)

@@ -56,9 +56,17 @@ def judge(row: Row, name: ListName, passing: frozenset[Outcome]) -> Rule | None:
         raise ValueError(f"{row.id} has no outcome for a control")
     oracle = [outcome in passing for outcome in row.oracle]
     empty = [outcome in passing for outcome in row.empty]
-    if name is ListName.F2P:
-        return _judge_f2p(row, oracle, empty, passing)
-    return _judge_p2p(row, oracle, empty)
+    rule = _judge_f2p(row, oracle, empty, passing) if name is ListName.F2P else _judge_p2p(row, oracle, empty)
+    if rule in DROPS and row.members:
+        return _worst_member(row, name, passing) or rule
+    return rule
+
+
+def _worst_member(row: Row, name: ListName, passing: frozenset[Outcome]) -> Rule | None:
+    """A reason to refuse that a group's worst outcome would hide: one of its members has it alone."""
+    members = (Row(test, row.lists, empty, oracle) for test, (empty, oracle) in sorted(row.members.items()))
+    rules = (judge(member, name, passing) for member in members)
+    return next((rule for rule in rules if rule is not KEEP and rule not in DROPS), None)
 
 
 def _judge_p2p(row: Row, oracle: list[bool], empty: list[bool]) -> Rule | None:
@@ -104,8 +112,9 @@ def _whole_task(f2p: Sequence[Row], p2p: Sequence[Row], policy: Policy) -> list[
     reasons = []
     if not f2p:
         reasons.append(Finding(Rule.NO_F2P, cause="no F2P is kept: nothing would measure the change"))
-    if len(p2p) < policy.min_p2p:
-        reasons.append(Finding(Rule.FEW_P2P, cause=f"{len(p2p)} P2P kept, the policy asks for {policy.min_p2p}"))
+    kept = len({frozenset(row.members) or frozenset({row.id}) for row in p2p})  # a test under two names counts once
+    if kept < policy.min_p2p:
+        reasons.append(Finding(Rule.FEW_P2P, cause=f"{kept} P2P kept, the policy asks for {policy.min_p2p}"))
     runs = min((len(row.empty) for row in f2p), default=0)
     solved = [run + 1 for run in range(runs) if all(row.empty[run] in policy.passing for row in f2p)]
     if solved:
@@ -145,10 +154,10 @@ def spell(outcomes: Sequence[Outcome]) -> str:
 
 
 def scores(rows: Sequence[Row], passing: frozenset[Outcome]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Score of every (empty, oracle) run: 1.0 if every row passed in it, else 0.0. No rows score 0.0."""
+    """Score of every (empty, oracle) run: 1.0 if every row passed in it, else 0.0. No rows, no scores."""
 
     def of(runs: Sequence[Sequence[Outcome]]) -> tuple[float, ...]:
-        return tuple(float(bool(run) and passing.issuperset(run)) for run in zip(*runs, strict=True))
+        return tuple(float(passing.issuperset(run)) for run in zip(*runs, strict=True))
 
     return of([row.empty for row in rows]), of([row.oracle for row in rows])
 

@@ -11,6 +11,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -123,6 +124,7 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: list[str]
                 _keep_log(box, directory)
         box.fetch(f"{here}/out", directory)
         status = _status(directory)
+        ended = replace(ended, memory_kill=ended.memory_kill or _memory_kills(directory) > 0)
         if task.framework != PYTEST and status is not None:
             _fetch_reports(box, control, here, directory)
     if ended.code in (97, 98) or _disk_full(directory, status):
@@ -139,9 +141,10 @@ def _keep_log(box: Container, directory: Path) -> None:
 
 def _pytest_arguments(control: Control, here: str) -> list[str]:
     """Our options come last, so that they win over the repo's own, then the listed ids' files."""
-    options = ["-p", "repair_pytest", "-p", "junitxml", f"--junitxml={here}/out/report.xml", "--junitprefix="]
+    options = ["-p", "repair_pytest", f"--junitxml={here}/out/report.xml", "--junitprefix="]
     options += ["--continue-on-collection-errors", "--maxfail=0"]
-    files = _files(control)
+    # a path is no option and no file of arguments, whatever its first character
+    files = [f"./{path}" if path.startswith(("-", "@")) else path for path in _files(control)]
     return options + (files if sum(map(len, files)) <= MAX_ARGUMENTS else [])
 
 
@@ -174,6 +177,13 @@ def _status(directory: Path) -> int | None:
     file = directory / "exit"
     text = file.read_text("ascii", "replace").strip() if file.exists() else ""
     return int(text) if re.fullmatch(r"\d{1,3}", text) else None
+
+
+def _memory_kills(directory: Path) -> int:
+    """How often the kernel killed a process of the container for its memory limit, as its script saw it."""
+    file = directory / "memory"
+    text = file.read_text("ascii", "replace") if file.exists() else ""
+    return sum(int(number) for number in re.findall(r"^oom_kill (\d{1,9})$", text, re.MULTILINE))
 
 
 def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:

@@ -37,6 +37,7 @@ PIDS = 2048
 LOG_BYTES = 32 << 20  # what the engine keeps of a container's output
 MAX_OUT = 1 << 30  # bytes that one container may hand out
 MAX_ENTRIES = 20_000
+STOP = 4.0  # seconds that an interrupt waits for containers to go
 API_TIMEOUT = 120  # seconds for one call of the engine that does not wait for a container
 RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
 
@@ -223,6 +224,8 @@ class Sandbox:
         with self._lock:
             self._alive.add(identity)
         try:
+            if self._closed:
+                raise EngineError("the run is being stopped")
             yield Container(self, identity)
         finally:
             self._remove(identity)
@@ -266,15 +269,19 @@ class Sandbox:
             self._alive.discard(identity)
 
     def stop_all(self) -> None:
-        """Kill and remove every container of this run, and make no more: what an interrupt asks for."""
+        """Kill and remove every container of this run, and make no more: what an interrupt asks for.
+
+        Gives an engine that hangs a few seconds; what it keeps then, `repair clean` removes.
+        """
         self._closed = True
         with self._lock:
             alive = list(self._alive)
-        threads = [threading.Thread(target=self._remove, args=(identity,)) for identity in alive]
+        threads = [threading.Thread(target=self._remove, args=(identity,), daemon=True) for identity in alive]
         for thread in threads:
             thread.start()
+        deadline = time.monotonic() + STOP
         for thread in threads:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def left_over(self) -> list[tuple[str, str, str]]:
         """(container id, run id, task) of every container on this engine that some run of ours made."""

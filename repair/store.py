@@ -10,12 +10,10 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import hashlib
 import os
 import re
 import secrets
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -79,20 +77,32 @@ def _tree_digest(directory: Path) -> str | None:
     """sha256 over the names, kinds, execute bits and contents of a directory's files; None where there is none."""
     if not directory.is_dir():
         return None
-    total = hashlib.sha256()
+    lines = []
     try:
-        for path in sorted(directory.rglob("*")):
-            if path.is_symlink():
-                kind, content = "link", os.fsencode(path.readlink())
-            elif path.is_file():
-                kind, content = "run" if path.stat().st_mode & 0o100 else "file", path.read_bytes()
-            else:
-                continue
-            name = path.relative_to(directory).as_posix()
-            total.update(f"{kind} {sha256(content)} {name}\n".encode("utf-8", "surrogateescape"))
+        for folder, folders, files in os.walk(directory, onerror=_raise):
+            for name in (*files, *(name for name in folders if Path(folder, name).is_symlink())):
+                path = Path(folder, name)
+                lines.append(inline([*_content(path), _utf8(path.relative_to(directory).as_posix())]))
     except OSError as err:
         raise UsageError(f"{err.filename} cannot be read: {err.strerror}", "check its permissions") from None
-    return total.hexdigest()
+    return sha256("\n".join(sorted(lines)).encode("ascii"))
+
+
+def _content(path: Path) -> tuple[str, str]:
+    """Kind and digest of a file or link; what is neither has no content."""
+    if path.is_symlink():
+        return "link", sha256(os.fsencode(path.readlink()))
+    if path.is_file():
+        return "run" if path.stat().st_mode & 0o100 else "file", sha256(path.read_bytes())
+    return "other", ""
+
+
+def _raise(err: OSError) -> None:
+    raise err
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 # ---- one task's records
@@ -144,21 +154,26 @@ class Workspace:
             if not ignore.exists():
                 ignore.write_text("*\n")
 
-    def check_can_publish(self, task: Task) -> None:
-        """Raise unless this file system can put a record into a task's directory without replacing one."""
-        probe = task.directory / f".repair-probe-{secrets.token_hex(4)}"
-        with written(task.directory):
-            source = self._temporary(task, b"")
+    def check_can_publish(self, tasks: Iterable[Task]) -> None:
+        """Raise unless this file system can give a record its name without replacing one, for all of `tasks`."""
+        probe = self.root / "tmp" / f"probe-{secrets.token_hex(6)}"
+        source = probe.with_suffix(".tmp")
+        with written(self.root):
+            source.write_bytes(b"")
             try:
                 publish(source, probe)
             finally:
                 source.unlink(missing_ok=True)
                 probe.unlink(missing_ok=True)
+            here = self.root.stat().st_dev
+            for task in tasks:
+                if task.directory.stat().st_dev != here:
+                    raise _two_file_systems(self.root, task.directory)
 
     @contextlib.contextmanager
     def task_lock(self, task: Task, stopped: Callable[[], bool]) -> Iterator[None]:
         """Hold a task for one process; waits for another until `stopped()`. The system frees it when we die."""
-        lock = filelock.FileLock(self.root / "locks" / f"{task.instance_id}.lock")
+        lock = filelock.FileLock(self.root / "locks" / f"{_stem(task)}.lock")
         with written(self.root):
             while True:
                 try:
@@ -168,7 +183,7 @@ class Workspace:
                     if stopped():
                         raise StoreError(f"{task.instance_id} is held by another run", "wait for it to end") from None
         try:
-            for left in (self.root / "tmp").glob(f"{task.instance_id}.*.tmp"):
+            for left in (self.root / "tmp").glob(f"{_stem(task)}.*.tmp"):
                 left.unlink(missing_ok=True)
             yield
         finally:
@@ -200,9 +215,7 @@ class Workspace:
                 if err.errno != errno.EXDEV:
                     raise
                 source.unlink()
-                raise StoreError(
-                    f"{self.root} and {directory} are on two file systems", "keep a panel on one"
-                ) from None
+                raise _two_file_systems(self.root, directory) from None
             sync_directory(directory)
             source = self._temporary(task, record)
             source.chmod(0o444)
@@ -215,7 +228,7 @@ class Workspace:
             sync_directory(directory)
 
     def _temporary(self, task: Task, content: bytes) -> Path:
-        path = self.root / "tmp" / f"{task.instance_id}.{secrets.token_hex(6)}.tmp"
+        path = self.root / "tmp" / f"{_stem(task)}.{secrets.token_hex(6)}.tmp"
         with path.open("xb") as stream:
             stream.write(content)
             stream.flush()
@@ -242,6 +255,15 @@ class Workspace:
             source = self._temporary(task, orjson.dumps(_run_document(run)))
             source.replace(self.root / "journal" / f"{key}.json")
             sync_directory(self.root / "journal")
+
+
+def _stem(task: Task) -> str:
+    """A file name that stands for a task: of fixed length, and no other's beginning."""
+    return sha256(task.instance_id.encode())[:32]
+
+
+def _two_file_systems(work: Path, directory: Path) -> StoreError:
+    return StoreError(f"{work} and {directory} are on two file systems", "keep a panel on one")
 
 
 @contextlib.contextmanager
@@ -351,6 +373,8 @@ def write_atomically(file: Path, content: bytes) -> None:
     """Write a file whole or not at all, replacing what is there."""
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
     with written(file):
+        if file.exists() and not file.is_file():
+            raise StoreError(f"{file} is no plain file", "name one that may be replaced")
         try:
             with temporary.open("xb") as stream:
                 stream.write(content)
@@ -374,7 +398,7 @@ def _host() -> str:
 
 
 def _locks() -> Path:
-    path = Path(tempfile.gettempdir()) / "repair-locks"
+    path = Path("/tmp/repair-locks")  # noqa: S108 - every shell of this host must find it, whatever its TMPDIR
     with contextlib.suppress(FileExistsError), written(path):
         path.mkdir()
         path.chmod(0o1777)
@@ -400,6 +424,18 @@ def is_of_this_host(run_id: str) -> bool:
     return run_id.rpartition("-")[0].rpartition("-")[0] == _host()
 
 
+def _lives(run_id: str) -> bool:
+    """Is there a process with the id that this run had? Asked where somebody removed its lock."""
+    pid = run_id.split("-")[-2]
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 def is_dead(run_id: str) -> bool:
     """Is this a run of this host whose process is gone? Of another host's runs nothing is known: they are spared."""
     if not is_of_this_host(run_id):
@@ -408,7 +444,7 @@ def is_dead(run_id: str) -> bool:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return True
+        return not _lives(run_id)
     except OSError:
         return False
     try:
@@ -416,7 +452,8 @@ def is_dead(run_id: str) -> bool:
     except OSError:
         return False
     else:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # another user's
+            path.unlink()
         return True
     finally:
         os.close(descriptor)

@@ -6,9 +6,11 @@ types and defaults are the two tables below and nothing else.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -65,15 +67,15 @@ def _number(value: Any) -> float:
 
 
 def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _WrongError("a whole number, 0 or more")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**9:
+        raise _WrongError("a whole number from 0 to 1000000000")
     return value
 
 
 def _memory(value: Any) -> int:
     match = re.fullmatch(r"(\d{1,15})([kmg]?)b?", value.lower()) if isinstance(value, str) else None
     size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2]] if match else value
-    if isinstance(size, bool) or not isinstance(size, int) or size < 6 << 20:
+    if isinstance(size, bool) or not isinstance(size, int) or not 6 << 20 <= size < 1 << 50:
         raise _WrongError('a size of at least "6m", such as "512m" or "4g", or a number of bytes')
     return size
 
@@ -107,7 +109,8 @@ def _select(value: Any) -> Select:
 
 def _passing(value: Any) -> frozenset[Outcome]:
     allowed = {Outcome.PASSED, Outcome.XFAILED, Outcome.XPASSED}
-    if not isinstance(value, list) or Outcome.PASSED not in value or not allowed.issuperset(value):
+    texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not texts or Outcome.PASSED not in value or not allowed.issuperset(value):
         raise _WrongError('a list that holds "passed" and at most "xfailed" and "xpassed" besides')
     return frozenset(Outcome(name) for name in value)
 
@@ -192,13 +195,13 @@ def task_names(directory: Path) -> list[str]:
 def load_settings(directory: Path) -> dict[str, Any]:
     """panel.toml as `{"name", "policy", "min_tasks", "defaults"}`; `defaults` holds values already read."""
     file = directory / "panel.toml"
-    if not directory.is_dir():
+    if not is_there(directory, Path.is_dir):
         raise UsageError(f"{directory} is no directory", "name the directory that holds panel.toml")
-    if not file.is_file():
+    if not is_there(file, Path.is_file):
         raise UsageError(f"{directory} is no panel: it has no panel.toml", "name the directory that holds panel.toml")
     try:
         raw = tomllib.loads(decode(read_bytes(file), file))
-    except tomllib.TOMLDecodeError as err:
+    except ValueError as err:
         raise UsageError(f"{file}: no valid TOML: {err}", "mend that line") from None
     except RecursionError:
         raise UsageError(f"{file}: nested too deeply", "a panel.toml is flat") from None
@@ -253,7 +256,17 @@ def _parse(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file}: no valid JSON: {err}", "mend that place") from None
     if not isinstance(raw, dict):
         raise UsageError(f"{file}: expected an object, found {_kind(raw)}", "see the README's panel layout")
+    json.loads(text, object_pairs_hook=partial(_refuse_twice, file))
     return raw
+
+
+def _refuse_twice(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: a reviewer reads the first, and the last would count."""
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise UsageError(f"{file}: {printable(key)} stands twice", "remove one of them")
+    return dict(pairs)
 
 
 def _patch(file: Path, *, required: bool) -> bytes | None:
@@ -280,7 +293,10 @@ def _read_keys(raw: Mapping[str, Any], readers: Readers, file: Path, section: st
 
 
 def _kind(value: Any) -> str:
-    shown = printable(repr(value))
+    try:
+        shown = printable(repr(value))
+    except (ValueError, RecursionError):  # too many digits, too deep
+        return f"a {type(value).__name__}"
     return shown if len(shown) <= 60 else f"{shown[:57]}… ({type(value).__name__})"
 
 
@@ -296,6 +312,14 @@ def read_bytes(file: Path) -> bytes:
         raise UsageError(f"{file} cannot be read: {err.strerror}", "check its permissions") from None
 
 
+def is_there(path: Path, kind: Callable[[Path], bool]) -> bool:
+    """Is a path of a kind? Raises `UsageError` where nobody can say: a name too long, a directory closed to us."""
+    try:
+        return kind(path)
+    except OSError as err:
+        raise UsageError(f"{path} cannot be read: {err.strerror}", "check name and permissions") from None
+
+
 def decode(content: bytes, file: Path) -> str:
     """UTF-8 text, with or without a byte-order mark."""
     try:
@@ -305,15 +329,17 @@ def decode(content: bytes, file: Path) -> str:
         raise UsageError(f"{file}: line {line} is not UTF-8", "save the file as UTF-8") from None
 
 
-def choose(names: Iterable[str], include: Iterable[str], exclude: Iterable[str], given: Iterable[str]) -> set[str]:
+def choose(panel: Path, include: Iterable[str], exclude: Iterable[str], given: Iterable[str]) -> set[str]:
     """Of a panel's task names those that were named (as name or path), match an `include` glob and no `exclude` one.
 
     Raises `UsageError` for a name that is no task of the panel, and where nothing is left.
     """
     from fnmatch import fnmatchcase
 
-    known = set(names)
-    wanted = {Path(name).name for name in given}
+    known = set(task_names(panel))
+    if not known:
+        raise UsageError(f"{panel} holds no task", "a task is a directory with a task.json in it")
+    wanted = {_name_in(panel, name) for name in given}
     unknown = sorted(wanted - known)
     if unknown:
         raise UsageError(f"the panel has no task {printable(', '.join(unknown))}", "name a task's directory")
@@ -327,3 +353,11 @@ def choose(names: Iterable[str], include: Iterable[str], exclude: Iterable[str],
     if not chosen:
         raise UsageError("no task of the panel is left", "check the names and the globs of -i and -x")
     return chosen
+
+
+def _name_in(panel: Path, given: str) -> str:
+    """The name that a task was given by: itself, or a path to a directory of this panel."""
+    path = Path(given)
+    if len(path.parts) > 1 and path.resolve().parent != panel.resolve():
+        raise UsageError(f"{printable(given)} is not in {panel}", "name tasks of one panel")
+    return path.name

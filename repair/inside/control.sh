@@ -7,6 +7,7 @@
 #   HERE/in/test_cmd   the command as a text, where COMMAND is "-"
 #   HERE/out/begun     written first; reports that are older are not this run's
 #   HERE/out/exit      the command's exit status, written when it has ended
+#   HERE/out/memory    the kernel's count of memory kills
 #   HERE/out/reports   the report files that are there then, one a line
 here=$1
 shift
@@ -56,4 +57,6 @@ else
 fi
 status=$?
 (matches) > "$here/out/reports"
+# how often the kernel killed for memory here, by cgroup 2 or 1: the engine's own word may come too late
+cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control > "$here/out/memory" 2>/dev/null
 printf '%s\n' "$status" > "$here/out/exit"

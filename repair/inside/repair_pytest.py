@@ -81,6 +81,24 @@ def _path_of(node):
     return str(getattr(node, "path", None) or getattr(node, "fspath", ""))
 
 
+class _Arguments(object):
+    """Paths for pytest to collect, each once and none below another: pytest 3 finds nothing of the second."""
+
+    def __init__(self):
+        self.by_path = {}
+
+    def append(self, arg):
+        self.by_path.setdefault(os.path.abspath(arg), arg)
+
+    def paths(self):
+        return [path for path in self.by_path if os.path.isfile(path)]
+
+    def spelt(self):
+        folders = [path.rstrip(os.sep) + os.sep for path in self.by_path if os.path.isdir(path)]
+        outer = [p for p in self.by_path if not any(p.startswith(folder) for folder in folders)]
+        return [self.by_path[path] for path in sorted(outer)]
+
+
 class Repair(object):
     """The hooks of one pytest session."""
 
@@ -93,7 +111,7 @@ class Repair(object):
         self.record = Record(worker or "main")
         self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
         self.broken, self.causes, self.running = {}, {}, {}
-        self.only = None
+        self.only, self.named = None, frozenset()
         self.record.write("start", _text(pytest.__version__))
         self._guard_conftests(early_config.pluginmanager)
 
@@ -139,7 +157,7 @@ class Repair(object):
         ):
             if getattr(config.option, name, None):
                 setattr(config.option, name, value)
-        args, bracketed = [], []
+        args, bracketed = _Arguments(), []
         for path in self.files:
             found = self._find(path)
             if found is None:
@@ -153,8 +171,9 @@ class Repair(object):
             else:
                 args.append(found)
         if bracketed:
-            self.only = frozenset(bracketed + [os.path.abspath(a) for a in args if os.path.isfile(a)])
-        config.args[:] = sorted(set(args), key=args.index)
+            self.only = frozenset(bracketed + args.paths())
+        config.args[:] = args.spelt()
+        self.named = frozenset(args.by_path)
 
     def _find(self, path):
         if os.path.exists(os.path.join(_CWD, path)):
@@ -321,28 +340,69 @@ def _conftest_text(error):
     return "%s: %s" % (raised[0].__name__, raised[1])
 
 
-class _Ignore(object):
-    """`pytest_ignore_collect`, whose argument has had two names."""
+class _Nothing(pytest.File):
+    """A listed file that no plugin collects: pytest would stop for everybody because it finds nothing in it."""
+
+    def collect(self):
+        return []
+
+
+def _nothing(parent, path):
+    if not hasattr(_Nothing, "from_parent"):
+        return _Nothing(path, parent)
+    return _Nothing.from_parent(parent, **{"path" if _VERSION >= 7 else "fspath": path})
+
+
+class _Paths(object):
+    """The hooks whose argument for a path has had two names."""
 
     def __init__(self, repair):
         self.repair = repair
 
+    def ignore(self, path):
+        return self.repair.ignores(path)
 
-if int(pytest.__version__.split(".")[0]) >= 7:
+    def file(self, path, parent, outcome):
+        if not outcome.get_result() and os.path.abspath(str(path)) in self.repair.named:
+            outcome.force_result([_nothing(parent, path)])
+
+
+_VERSION = int(pytest.__version__.split(".")[0])
+
+if _VERSION >= 7:
 
     def _ignore(self, collection_path):
-        return self.repair.ignores(collection_path)
+        return self.ignore(collection_path)
+
+    def _file(self, file_path, parent):
+        self.file(file_path, parent, (yield))
 else:
 
     def _ignore(self, path):
-        return self.repair.ignores(path)
+        return self.ignore(path)
+
+    def _file(self, path, parent):
+        self.file(path, parent, (yield))
 
 
-_Ignore.pytest_ignore_collect = _ignore
+_Paths.pytest_ignore_collect = _ignore
+_Paths.pytest_collect_file = pytest.hookimpl(hookwrapper=True)(_file)
+
+
+def _restore_junitxml(pluginmanager):
+    """A repo's `-p no:junitxml` unregisters pytest's own report, whose options stay known: bring it back."""
+    if pluginmanager.get_plugin("junitxml") is None:
+        import _pytest.junitxml as junitxml
+
+        module = types.ModuleType("repair_junitxml")
+        hooks = {k: v for k, v in vars(junitxml).items() if k != "pytest_addoption" and not k.startswith("__")}
+        vars(module).update(hooks)
+        pluginmanager.register(module, "repair-junitxml")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config, parser, args):
+    _restore_junitxml(early_config.pluginmanager)
     repair = Repair(early_config)
     early_config.pluginmanager.register(repair, "repair")
-    early_config.pluginmanager.register(_Ignore(repair), "repair-ignore")
+    early_config.pluginmanager.register(_Paths(repair), "repair-paths")

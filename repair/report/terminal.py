@@ -62,7 +62,7 @@ def _row(line: Line) -> tuple[str, str, str, str, str, str]:
         return "" if pair is None else f"{pair[0]} → {pair[1]}"
 
     dropped = "" if line.dropped is None else str(line.dropped)
-    return printable(line.task), line.verdict, arrow(line.f2p), arrow(line.p2p), dropped, line.note
+    return printable(line.task), line.verdict, arrow(line.f2p), arrow(line.p2p), dropped, printable(line.note)
 
 
 def _lay_out(row: Sequence[str], widths: Sequence[int], left: int | None, width: int | None) -> Iterable[str]:
@@ -108,9 +108,9 @@ def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
     for finding in findings:
         outcomes = f" [empty {finding.empty}, oracle {finding.oracle}]" if finding.empty or finding.oracle else ""
         count = f"{len(finding.ids)} × " if finding.ids else ""
-        lines.append(f"    {count}{finding.cause or 'no cause given'}{outcomes}")
+        lines.append(f"    {count}{printable(finding.cause) or 'no cause given'}{outcomes}")
         if finding.cause_empty:
-            lines.append(f"      under empty: {finding.cause_empty}")
+            lines.append(f"      under empty: {printable(finding.cause_empty)}")
         lines += [f"      {printable(test)}" for test in finding.ids[:limit]]
         if len(finding.ids) > limit:
             lines.append(f"      and {len(finding.ids) - limit} more")
@@ -129,4 +129,4 @@ def _facts(evidence: Evidence, decision: Decision) -> list[str]:
             lines.append(f"{name}: {status}" + (f" ({'; '.join(extra)})" if extra else ""))
     digest = f" ({evidence.image.digest})" if evidence.image.digest else ""
     lines.append(f"image: {evidence.image.id}{digest} {evidence.image.platform or ''}".rstrip())
-    return lines
+    return [printable(line) for line in lines]
