@@ -105,7 +105,7 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
 def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: list[str], directory: Path) -> Attempt:
     task = control.task
     here = f"/.repair-{secrets.token_hex(4)}"
-    command = ["/bin/sh", f"{here}/control.sh", here]
+    command = ["/bin/sh", f"{here}/control.sh", here, task.workdir]
     command += ["-"] if isinstance(task.test_cmd, str) else task.test_cmd
     command += _pytest_arguments(control, here) if task.framework == PYTEST else []
     label = f"{control.kind}{'-confirm' if control.confirm else ''}-{control.repeat + 1}"

@@ -247,7 +247,7 @@ class Sandbox:
             list(command[1:]),
             entrypoint=[command[0]],
             user=task.user,
-            working_dir=task.workdir,
+            working_dir="/",  # the engine would make a working directory that is not there
             environment=dict(task.env),
             labels={RUN: self.run_id, TASK: task.instance_id, CONTROL: control},
             host_config=host,

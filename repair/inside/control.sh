@@ -1,7 +1,7 @@
 # Runs one control inside a task's container: remove old reports, run the test command, leave what it says.
 # Read by the image's sh, whichever that is: POSIX builtins, and rm and find of any kind.
 #
-# usage: sh HERE/control.sh HERE COMMAND [ARGUMENT...]
+# usage: sh HERE/control.sh HERE WORKDIR COMMAND [ARGUMENT...]
 #   HERE/in/delete     files that a patch deletes, one a line
 #   HERE/in/junit      glob patterns of report files, one a line, relative to the working directory
 #   HERE/in/test_cmd   the command as a text, where COMMAND is "-"
@@ -10,7 +10,8 @@
 #   HERE/out/memory    the kernel's count of memory kills
 #   HERE/out/reports   the report files that are there then, one a line
 here=$1
-shift
+cd -- "$2" || exit 97
+shift 2
 : > "$here/out/begun" || exit 97
 
 matches() { # every file that a pattern names; `**` stands for folders at any depth (the client looks closer)
