@@ -14,7 +14,7 @@ import orjson
 
 from repair import rules
 from repair.documents import outcomes_json, policy_document, read_outcomes, repair_json, sha256
-from repair.errors import StoreError, UsageError
+from repair.errors import StoreError
 from repair.model import Decision, Evidence, Inputs, ListName, Panel, Policy, Repair, Run, Table, Task, Verdict
 from repair.store import OUTCOMES, RECORD, has_record, inputs, read_if_there
 
@@ -56,11 +56,11 @@ def examine(panel: Panel, task: Task) -> Examined:
     """Examine the record of one task. Reads files only."""
     if not has_record(task):
         return Examined(task, Soundness.ABSENT, (f"no {RECORD}: run `repair run`",))
-    try:
-        written = read_if_there(task.directory / RECORD)
-        content = read_if_there(task.directory / OUTCOMES)
-    except UsageError as err:
-        return Examined(task, Soundness.INCONSISTENT, (err.message,))
+    for name in (RECORD, OUTCOMES):
+        if (task.directory / name).is_dir():
+            return Examined(task, Soundness.INCONSISTENT, (f"{name} is a directory",))
+    written = read_if_there(task.directory / RECORD)
+    content = read_if_there(task.directory / OUTCOMES)
     if written is None:
         return Examined(task, Soundness.INCONSISTENT, (f"{RECORD} is a broken link",))
     made_from = inputs(task)

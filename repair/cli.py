@@ -38,7 +38,7 @@ app = typer.Typer(
     help="Repair the hidden test lists of coding panels by two controls in real Docker, or refuse the task.",
 )
 
-PanelArgument = Annotated[Path, typer.Argument(help="Directory with panel.toml.", show_default=False)]
+PanelArgument = Annotated[Path, typer.Argument(help="Directory with panel.toml.", show_default=False, readable=False)]
 Include = Annotated[
     list[str] | None, typer.Option("-i", "--include", metavar="GLOB", help="Only tasks whose name matches.")
 ]
@@ -374,7 +374,8 @@ def gate(
         int | None, typer.Option("--min-tasks", min=0, help="Ask for more tasks than panel.toml does.")
     ] = None,
     manifest: Annotated[
-        Path | None, typer.Option("--manifest", metavar="FILE", help="Write the admitted tasks for a training run.")
+        Path | None,
+        typer.Option("--manifest", metavar="FILE", help="Write the admitted tasks for a training run.", readable=False),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -422,7 +423,9 @@ def gate(
 
 @app.command()
 def show(
-    task_dir: Annotated[Path, typer.Argument(help="A task's directory in its panel.", show_default=False)],
+    task_dir: Annotated[
+        Path, typer.Argument(help="A task's directory in its panel.", show_default=False, readable=False)
+    ],
     log: Annotated[
         str | None, typer.Option("--log", metavar="empty|oracle", help="Print that control's raw log instead.")
     ] = None,
@@ -470,9 +473,12 @@ def _print_log(panel: Panel, kind: str) -> None:
 
 @app.command()
 def parse(
-    reports: Annotated[list[Path], typer.Argument(help="JUnit files, plain or gzip.", show_default=False)],
+    reports: Annotated[
+        list[Path], typer.Argument(help="JUnit files, plain or gzip.", show_default=False, readable=False)
+    ],
     ids: Annotated[
-        Path | None, typer.Option("--ids", metavar="FILE", help="Print the outcome of each id in FILE, one a line.")
+        Path | None,
+        typer.Option("--ids", metavar="FILE", help="Print the outcome of each id in FILE, one a line.", readable=False),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -529,7 +535,9 @@ def clean(
 
 @app.command()
 def doctor(
-    panel: Annotated[Path | None, typer.Argument(help="Also look at this panel's images.", show_default=False)] = None,
+    panel: Annotated[
+        Path | None, typer.Argument(help="Also look at this panel's images.", show_default=False, readable=False)
+    ] = None,
 ) -> None:
     """Say what repair sees: engine, version, storage, free disk, git, and a panel's images; each with what to do.
 

@@ -147,12 +147,15 @@ class Workspace:
         self.root = panel.directory / WORK
         self._attempts = 0
         self._lock = threading.Lock()
-        with written(self.root):
-            for name in ("journal", "locks", "tmp"):
-                (self.root / name).mkdir(parents=True, exist_ok=True)
-            ignore = self.root / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("*\n")
+        try:
+            with written(self.root):
+                for name in ("journal", "locks", "tmp"):
+                    (self.root / name).mkdir(parents=True, exist_ok=True)
+                ignore = self.root / ".gitignore"
+                if not ignore.exists():
+                    ignore.write_text("*\n")
+        except FileExistsError as err:
+            raise StoreError(f"{err.filename} is no directory", "remove it: it is repair's own place") from None
 
     def check_can_publish(self, tasks: Iterable[Task]) -> None:
         """Raise unless this file system can give a record its name without replacing one, for all of `tasks`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from repair.errors import UsageError
 from repair.model import Outcome, Panel, Policy, Select, Task
 
 MAX_BYTES = 256 << 20  # of one file of a task
+PERMISSIONS = "check its permissions"
 MAX_ID = 4096  # characters of one test id
 
 
@@ -186,7 +188,7 @@ def task_names(directory: Path) -> list[str]:
         names = [entry.name for entry in entries if (entry / "task.json").is_file()]
         lost = [entry for entry in entries if entry.name not in names and (entry / "oracle.patch").exists()]
     except OSError as err:
-        raise UsageError(f"{directory} cannot be read: {err.strerror}", "check its permissions") from None
+        raise UsageError(f"{err.filename or directory} cannot be read: {err.strerror}", PERMISSIONS) from None
     if lost:
         raise UsageError(f"{lost[0]} has an oracle.patch and no task.json", "write its task.json or move it away")
     return names
@@ -256,17 +258,20 @@ def _parse(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file}: no valid JSON: {err}", "mend that place") from None
     if not isinstance(raw, dict):
         raise UsageError(f"{file}: expected an object, found {_kind(raw)}", "see the README's panel layout")
-    json.loads(text, object_pairs_hook=partial(_refuse_twice, file))
+    try:
+        json.loads(text, object_pairs_hook=partial(_refuse_twice, file))
+    except RecursionError:
+        raise UsageError(f"{file}: nested too deeply", "a task.json is flat") from None
     return raw
 
 
 def _refuse_twice(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a key that stands twice: a reviewer reads the first, and the last would count."""
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise UsageError(f"{file}: {printable(key)} stands twice", "remove one of them")
-    return dict(pairs)
+    keys = dict(pairs)
+    if len(keys) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise UsageError(f"{file}: {printable(twice)} stands twice", "remove one of them")
+    return keys
 
 
 def _patch(file: Path, *, required: bool) -> bytes | None:
@@ -304,7 +309,8 @@ def read_bytes(file: Path) -> bytes:
     """A file's content, or a `UsageError` that says why it cannot be had."""
     try:
         if not file.is_file():
-            raise UsageError(f"{file} is missing", "every task needs task.json and oracle.patch")
+            problem = "is no plain file" if file.exists() else "is missing"
+            raise UsageError(f"{file} {problem}", "every task needs task.json and oracle.patch")
         if file.stat().st_size > MAX_BYTES:
             raise UsageError(f"{file} is larger than {MAX_BYTES >> 20} MiB", "no task needs that")
         return file.read_bytes()
