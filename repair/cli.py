@@ -134,18 +134,21 @@ def run(
 
     Example: repair run panels/demo -j 4 -x 'ledger-*'
     """
-    from repair import pipeline
+    from repair import pipeline, views
 
     loaded = _load(panel, tasks, include, exclude)
     if dry_run:
-        return _print_plan(loaded, as_json)
+        plan = views.plan(loaded)
+        text = "".join(f"{printable(name)}: {printable(what)}\n" for name, what in plan.items())
+        return _print_json({"plan": plan}) if as_json else print(text, end="")
     with pipeline.connect() as sandbox, _interruptible(sandbox), _progress(len(loaded.tasks), as_json) as say:
         results = pipeline.run(loaded, sandbox, pipeline.Options(jobs, build, fresh), say)
-    code = _exit_code(results)
+    code = views.exit_code(results)
     if as_json:
-        _print_json(_results_document(results, code))
+        _print_json(views.run_document(results, code))
     else:
-        _print_results(panel, results)
+        _print_coloured(views.run_text(panel, results, _width()))
+    print(views.failures_text(results), end="", file=sys.stderr)
     raise typer.Exit(code)
 
 
@@ -196,110 +199,6 @@ def _progress(total: int, as_json: bool) -> Iterator[Say]:
         yield say
 
 
-def _print_plan(panel: Panel, as_json: bool) -> None:
-    from repair.check import Soundness, examine
-
-    plan = {}
-    for task in panel.tasks:
-        found = examine(panel, task)
-        if found.soundness is Soundness.ABSENT:
-            runs = panel.policy.repeats
-            plan[task.instance_id] = f"run empty and oracle {runs} time{'s' * (runs > 1)} each in {task.image}"
-        else:
-            plan[task.instance_id] = f"leave alone: its record is {found.soundness}"
-    if as_json:
-        return _print_json({"plan": plan})
-    for name, what in plan.items():
-        print(f"{printable(name)}: {printable(what)}")
-    return None
-
-
-def _exit_code(results: Sequence[Result]) -> int:
-    """The one error class's code, the general infrastructure code where they differ, 1 where a record is stale."""
-    from repair.errors import EngineLost, InfrastructureError
-    from repair.pipeline import State
-
-    codes = {result.error.code for result in results if result.state is State.FAILED and result.error is not None}
-    if codes:
-        return (
-            EngineLost.code
-            if EngineLost.code in codes
-            else codes.pop()
-            if len(codes) == 1
-            else InfrastructureError.code
-        )
-    return int(any(result.state is State.STALE for result in results))
-
-
-def _print_results(panel: Path, results: Sequence[Result]) -> None:
-    from repair.pipeline import State
-    from repair.report import terminal
-
-    lines = [_line(result) for result in results]
-    out = terminal.closing_table(lines, _width())
-    _print_coloured(out)
-    _print_failures(results)
-    for result in results:
-        if result.state is State.STALE:
-            print(f"{printable(result.task.instance_id)}: {'; '.join(result.stale)}; to decide it anew:")
-            print(f"    rm {_quoted(result.task.directory / 'repair.json')}")
-    verdicts = [result.decision.verdict for result in results if result.decision is not None]
-    totals = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
-    for state, word in ((State.FAILED, "failed"), (State.NOT_RUN, "not run"), (State.KEPT, "left alone")):
-        number = sum(result.state is state for result in results)
-        totals += [f"{number} {word}"] * bool(number)
-    print(f"\n{len(results)} task{'s' * (len(results) != 1)}: {', '.join(totals)}")
-    print(f"next: repair show {_quoted(panel)}/TASK\n      repair gate {_quoted(panel)}")
-
-
-def _line(result: Result) -> Any:
-    from repair.report import terminal
-
-    name = result.task.instance_id
-    if result.table is None or result.decision is None:
-        return terminal.Line(name, str(result.state), note=result.error.message if result.error else "")
-    f2p, p2p = terminal.counts(result.table, result.decision)
-    dropped = sum(len(finding.ids) for finding in result.decision.dropped)
-    return terminal.Line(name, result.decision.verdict, f2p, p2p, dropped, terminal.note(result.decision))
-
-
-def _print_failures(results: Sequence[Result]) -> None:
-    """Infrastructure failures by kind: what happened, to which tasks, and what to do."""
-    from repair.pipeline import State
-
-    kinds: dict[str, list[Result]] = {}
-    for result in results:
-        if result.state is State.FAILED and result.error is not None:
-            kinds.setdefault(result.error.kind, []).append(result)
-    for kind, failed in sorted(kinds.items()):
-        print(f"\n{kind}: {len(failed)} task{'s' * (len(failed) > 1)} without a verdict", file=sys.stderr)
-        for result in failed:
-            print(f"  {printable(f'{result.task.instance_id}: {result.error}')}", file=sys.stderr)
-
-
-def _results_document(results: Sequence[Result], code: int) -> dict[str, Any]:
-    from repair.report import terminal
-
-    documents = []
-    for result in results:
-        document: dict[str, Any] = {"instance_id": result.task.instance_id, "state": result.state}
-        if result.table is not None and result.decision is not None:
-            (f2p, kept_f2p), (p2p, kept_p2p) = terminal.counts(result.table, result.decision)
-            document |= {
-                "verdict": result.decision.verdict,
-                "F2P": {"listed": f2p, "kept": kept_f2p},
-                "P2P": {"listed": p2p, "kept": kept_p2p},
-                "dropped": sum(len(finding.ids) for finding in result.decision.dropped),
-                "note": terminal.note(result.decision),
-            }
-        if result.stale:
-            document["stale"] = list(result.stale)
-        if result.error is not None:
-            document["error"] = {"kind": result.error.kind, "message": result.error.message, "next": result.error.next}
-        documents.append(document)
-    return {"exit": code, "tasks": documents}
-
-
 # ---- check and gate
 
 
@@ -319,52 +218,21 @@ def check(
 
     Example: repair check panels/demo --rerun
     """
+    from repair import pipeline, views
     from repair.check import Soundness, examine_all
 
     loaded = _load(panel, None, include, exclude)
     found = examine_all(loaded)
-    failed = [task for task in found if task.soundness is not Soundness.SOUND]
     again: list[Result] = []
     if rerun:
-        again = _rerun(loaded, jobs, build, as_json)
-    code = 1 if failed else 0
-    code = _exit_code(again) or code
+        with pipeline.connect() as sandbox, _interruptible(sandbox), _progress(len(loaded.tasks), as_json) as say:
+            again = pipeline.rerun(loaded, sandbox, pipeline.Options(jobs, build), say)
+    code = views.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
     if as_json:
-        tasks = [{"instance_id": t.task.instance_id, "is": t.soundness, "details": list(t.details)} for t in found]
-        _print_json({"exit": code, "tasks": tasks, "rerun": _results_document(again, code)["tasks"]})
+        _print_json(views.check_document(found, again, code))
     else:
-        for task in found:
-            details = f" ({'; '.join(task.details)})" if task.details else ""
-            print(printable(f"{task.task.instance_id}: {task.soundness}{details}"))
-        for result in again:
-            _print_rerun(result)
-        print(f"{len(found) - len(failed)} of {len(found)} records are sound")
+        print(views.check_text(found, again), end="")
     raise typer.Exit(code)
-
-
-def _rerun(panel: Panel, jobs: int | None, build: bool, as_json: bool) -> list[Result]:
-    from repair import pipeline
-
-    with pipeline.connect() as sandbox, _interruptible(sandbox), _progress(len(panel.tasks), as_json) as say:
-        return pipeline.rerun(panel, sandbox, pipeline.Options(jobs, build), say)
-
-
-def _print_rerun(result: Result) -> None:
-    from repair.pipeline import State
-
-    words = {
-        State.KEPT: "ran again: same evidence",
-        State.STALE: "ran again: OTHER evidence",
-        State.FAILED: f"ran again: {result.error}",
-        State.NOT_RUN: "not run again",
-        State.RECORDED: "ran again",
-    }
-    print(printable(f"{result.task.instance_id}: {words[result.state]}"))
-    if result.state is State.STALE:
-        for line in result.stale[:20]:
-            print(f"    {printable(line)}")
-        if len(result.stale) > 20:
-            print(f"    and {len(result.stale) - 20} more")
 
 
 @app.command()
@@ -386,6 +254,7 @@ def gate(
     Example: repair gate panels/demo --min-tasks 9 --manifest admitted.json
     """
     from repair import gate as gates
+    from repair import views
     from repair.check import examine_all
     from repair.store import write_atomically
 
@@ -398,24 +267,11 @@ def gate(
     judged = gates.judge(examine_all(loaded), loaded.min_tasks if min_tasks is None else min_tasks)
     if manifest is not None and judged.passed:
         write_atomically(manifest, gates.manifest(loaded, judged))
-    code = 0 if judged.passed else 1
     if as_json:
-        _print_json(
-            {
-                "exit": code,
-                "passed": judged.passed,
-                "clean": judged.clean,
-                "repaired": judged.repaired,
-                "min_tasks": judged.min_tasks,
-                "admitted": [task.task.instance_id for task in judged.admitted],
-                "not_admitted": dict(judged.refused),
-            }
-        )
+        _print_json(views.gate_document(judged))
     else:
-        print(judged.sum)
-        for name, why in judged.refused:
-            print(printable(f"not admitted: {name}: {why}"))
-    raise typer.Exit(code)
+        print(views.gate_text(judged), end="")
+    raise typer.Exit(0 if judged.passed else 1)
 
 
 # ---- look at one thing
@@ -582,9 +438,3 @@ def _print_json(document: Any) -> None:
     from repair.documents import pretty
 
     print(pretty(document))
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))

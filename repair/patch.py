@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from repair.archive import Entry
 from repair.cause import normalise
 from repair.errors import ImageError, InfrastructureError, NoEvidence
-from repair.sandbox import Container, Entry
+from repair.sandbox import Container
 
 Patches = Sequence[tuple[str, bytes]]
 

@@ -45,7 +45,7 @@ class State(StrEnum):
 
     RECORDED = "recorded"  # decided now
     KEPT = "kept"  # has a record already, which still fits
-    STALE = "stale"  # has a record that its task has outlived
+    UNSOUND = "unsound"  # has a record that does not fit its task or its evidence, or was observed otherwise
     FAILED = "failed"  # could not be observed, or not written
     NOT_RUN = "not-run"  # the run ended before its turn
 
@@ -61,14 +61,18 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one task: its state, and the decision or the error. `seconds` is wall time."""
+    """What became of one task: its state, and the decision or the error. `seconds` is wall time.
+
+    Of an unsound record `soundness` and `details` say what is wrong with it.
+    """
 
     task: Task
     state: State
     table: Table | None = None
     decision: Decision | None = None
     error: RepairError | None = None
-    stale: tuple[str, ...] = ()
+    soundness: str = ""
+    details: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -113,7 +117,7 @@ def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) ->
 def rerun(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) -> list[Result]:
     """Run the controls of every task again and compare with its outcomes.json; nothing is written but raw files.
 
-    A result is `KEPT` where the evidence is the same, and `STALE` with the ids that differ where it is not.
+    A result is `KEPT` where the evidence is the same, and `UNSOUND` with the ids that differ where it is not.
     """
     workspace = Workspace(panel, sandbox.run_id)
     return _each(panel, sandbox, workspace, replace(options, fresh=True), say, _Work.compare)
@@ -239,11 +243,11 @@ class _Work:
         """Run a task's controls again and compare them with its record's evidence."""
         before = examine(self.panel, task)
         if before.evidence is None or before.soundness is not Soundness.SOUND:
-            return Result(task, State.NOT_RUN, stale=before.details)
+            return Result(task, State.NOT_RUN, details=before.details)
         now = replace(self.evidence(task), tool=before.evidence.tool)
         if outcomes_json(now) == outcomes_json(before.evidence):
             return Result(task, State.KEPT, before.table, before.decision)
-        return Result(task, State.STALE, before.table, before.decision, stale=_differences(before.evidence, now))
+        return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(before.evidence, now))
 
     def evidence(self, task: Task) -> Evidence:
         """Run a task's controls, and confirm them where ids would be dropped."""
@@ -312,11 +316,11 @@ class _Work:
 
 
 def _recorded(panel: Panel, task: Task) -> Result:
-    """The result for a task that has a record: kept, or stale with what changed since."""
+    """The result for a task that has a record: kept, or what is wrong with it."""
     found = examine(panel, task)
-    if found.soundness is Soundness.STALE:
-        return Result(task, State.STALE, found.table, found.decision, stale=found.details)
-    return Result(task, State.KEPT, found.table, found.decision)
+    if found.soundness is Soundness.SOUND:
+        return Result(task, State.KEPT, found.table, found.decision)
+    return Result(task, State.UNSOUND, soundness=found.soundness, details=found.details)
 
 
 def _differences(before: Evidence, now: Evidence) -> tuple[str, ...]:
@@ -340,8 +344,8 @@ def _spell(result: Result) -> str:
             return f"{result.decision.verdict} in {result.seconds:.1f} s"
         case State.KEPT:
             return "has a record, left alone"
-        case State.STALE:
-            return "has a stale record, left alone"
+        case State.UNSOUND:
+            return f"has a record that is {result.soundness}, left alone"
         case State.FAILED:
             return f"failed: {result.error}"
         case State.NOT_RUN:

@@ -18,6 +18,7 @@ from pathlib import Path
 import orjson
 
 from repair import junit, patch
+from repair.archive import Entry
 from repair.cause import printable
 from repair.errors import DiskFull, NoEvidence
 from repair.evidence import (
@@ -31,7 +32,7 @@ from repair.evidence import (
     some,
 )
 from repair.model import Control, Image, Run
-from repair.sandbox import PIDS, Container, Ended, Entry, Sandbox
+from repair.sandbox import PIDS, Container, Ended, Sandbox
 
 MAX_DEADLY = 3  # tests set aside in one control before it is given up
 MAX_ATTEMPTS = 8

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import math
 import os
-import re
-import shutil
 import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -28,38 +25,20 @@ import docker.types
 import requests.exceptions
 import urllib3.exceptions
 
+from repair.archive import MAX_OUT, Entry, first, pack, unpack
 from repair.cause import printable
-from repair.errors import ContainerKilled, DiskFull, EngineError, EngineLost, ImageError, NoEvidence
+from repair.errors import ContainerKilled, DiskFull, EngineError, EngineLost, ImageError
 from repair.model import Image, Task
 from repair.reference import architecture, fits, is_tagged, repository_of
 
 PIDS = 2048
 LOG_BYTES = 32 << 20  # what the engine keeps of a container's output
-MAX_OUT = 1 << 30  # bytes that one container may hand out
-MAX_ENTRIES = 20_000
 STOP = 4.0  # seconds that an interrupt waits for containers to go
 API_TIMEOUT = 120  # seconds for one call of the engine that does not wait for a container
 RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
 
 FREE_SPACE = "free some (`docker system df` shows what images and containers take), then run again"
 START_ENGINE = "start the engine or point DOCKER_HOST or the docker context at one (`repair doctor` says what it sees)"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file, link or directory of a container's file system: path without a leading slash, and what tar says.
-
-    `mtime` in seconds since the epoch, by the engine's clock; it is not written, only read.
-    """
-
-    path: str
-    content: bytes
-    mode: int
-    uid: int = 0
-    gid: int = 0
-    link: str | None = None
-    directory: bool = False
-    mtime: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,21 +288,8 @@ class Container:
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Write files, links and directories; those above them must exist or come first."""
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
-            for entry in entries:
-                member = tarfile.TarInfo(entry.path)
-                member.mode, member.uid, member.gid = entry.mode, entry.uid, entry.gid
-                member.mtime = int(time.time())
-                if entry.directory:
-                    member.type = tarfile.DIRTYPE
-                elif entry.link is not None:
-                    member.type, member.linkname = tarfile.SYMTYPE, entry.link
-                else:
-                    member.size = len(entry.content)
-                archive.addfile(member, io.BytesIO(entry.content))
         with self._watched("write into the container"):
-            self._api.put_archive(self.id, "/", stream.getvalue())
+            self._api.put_archive(self.id, "/", pack(entries))
 
     def get(self, path: str, limit: int = MAX_OUT) -> Entry | None:
         """A file, a link, or a directory without what is in it; None where there is none. Links are not followed."""
@@ -333,41 +299,16 @@ class Container:
             except docker.errors.NotFound:
                 self._api.inspect_container(self.id)  # the path is missing, and not the container
                 return None
-            with contextlib.closing(_Stream(chunks, limit + (1 << 20))) as stream:
-                tar = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 - a directory's rest is not read
-                member = tar.next()
-                if member is None or not (member.isfile() or member.issym() or member.isdir()) or member.size > limit:
-                    raise NoEvidence(f"{path} is no plain file of at most {limit >> 20} MiB", "see the image")
-                body = tar.extractfile(member) if member.isfile() else None
-                content = body.read() if body else b""
-        link = member.linkname if member.issym() else None
-        name = path.lstrip("/")
-        return Entry(name, content, member.mode, member.uid, member.gid, link, member.isdir(), member.mtime)
+            return first(chunks, path, limit)
 
     def fetch(self, path: str, into: Path) -> None:
         """Copy the plain files of a directory of the container into `into`, by their own names.
 
         Raises `NoEvidence` for links, devices and sizes that no honest run leaves.
         """
-        total = entries = 0
         with self._watched(f"read {path} in the container"):
             chunks, _ = self._api.get_archive(self.id, path)
-            with contextlib.closing(_Stream(chunks, MAX_OUT)) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-                for member in tar:
-                    parts = PurePosixPath(member.name).parts
-                    entries, total = entries + 1, total + member.size
-                    if entries > MAX_ENTRIES or total > MAX_OUT:
-                        raise NoEvidence(f"{path} holds more than a run's reports do", "see the task's log")
-                    if len(parts) == 1 and member.isdir():
-                        continue
-                    if len(parts) != 2 or not member.isfile() or not re.fullmatch(r"[\w.-]+", parts[1]):
-                        raise NoEvidence(
-                            f"{path} holds {printable(member.name)[:80]}, which is no report", "see the task's log"
-                        )
-                    source = tar.extractfile(member)
-                    assert source is not None
-                    with (into / parts[1]).open("wb") as target:
-                        shutil.copyfileobj(source, target)
+            unpack(chunks, path, into)
 
     def run(self, timeout: float) -> Ended:
         """Start the container and wait for its end, `timeout` seconds at most; then it is killed."""
@@ -414,32 +355,6 @@ class Container:
 
 class _SlowError(EngineError):
     """A call of the engine took longer than it was given."""
-
-
-class _Stream(io.RawIOBase):
-    """The chunks of a response as a file that can be read forward, up to `limit` bytes."""
-
-    def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
-        self._chunks, self._left, self._buffer = chunks, limit, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._buffer:
-            self._buffer = next(self._chunks, b"")
-            self._left -= len(self._buffer)
-            if self._left < 0:
-                raise NoEvidence("the container hands out more than a run's reports", "see the task's log")
-        taken, self._buffer = self._buffer[: len(buffer)], self._buffer[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-    def close(self) -> None:
-        close = getattr(self._chunks, "close", None)
-        if close is not None:
-            close()
-        super().close()
 
 
 class _GoneError(EngineError):
