@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 MAX_CHARS = 300
+MAX_READ = 20_000  # of a text; what follows no cause needs
 
 _SPACE = re.compile(r"\s+")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -24,11 +25,12 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(pid|PID|port|thread|Thread|process|worker)([ =:#-]+)\d+"), r"\1\2<n>"),
     (re.compile(r"\b\d{5,}\b"), "<n>"),
 )
-_SET = re.compile(r"\{([^{}:]*,[^{}:]*)\}")
+_SET = re.compile(r"\{([^{}:,]*(?:,[^{}:,]*)+)\}")
 
 
 def normalise(text: str) -> str:
     """One line without addresses, durations, times, temporary paths, counters or set order; 300 characters at most."""
+    text = text[:MAX_READ]
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     text = _SET.sub(lambda m: "{" + ", ".join(sorted(part.strip() for part in m[1].split(","))) + "}", text)
@@ -81,9 +83,9 @@ def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
     if by_usage:
         said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
         return normalise(said[-1] if said else lines[-1]) if lines else "pytest printed no reason"
-    plugin = [line for line in lines if 'Error importing plugin "' in line]
+    plugin = [line for line in lines if re.search('Error (importing|while loading) plugin "', line)]
     if plugin:
-        return normalise(plugin[-1])
+        return normalise(": ".join([plugin[-1].rstrip("."), *raised[-1:]]))
     if any("in load_setuptools_entrypoints" in line or "in import_plugin" in line for line in lines):
         return normalise(f"a plugin of the image does not import: {lines[-1]}")
     return None

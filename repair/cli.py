@@ -6,6 +6,7 @@ Heavy modules are imported where they are used, so that `repair --help` is quick
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -55,6 +56,9 @@ Build = Annotated[bool, typer.Option("--build/--no-build", help="Build images th
 def run_app(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status. The one place where an error becomes a message."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # arrows in a locale that has none
     try:
         status = _status(arguments)
         sys.stdout.flush()
@@ -88,7 +92,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _complain(err: RepairError, *, as_json: bool) -> None:
-    print(f"repair: {err}", file=sys.stderr)
+    print("\n".join(map(printable, f"repair: {err}".split("\n"))), file=sys.stderr)
     if as_json:
         error = {"kind": err.kind, "message": err.message, "next": err.next}
         _print_json({"exit": err.code, "error": error})
@@ -296,7 +300,7 @@ def show(
     from repair.model import ControlKind
     from repair.report import terminal
 
-    directory = task_dir.resolve()
+    directory = Path(os.path.abspath(task_dir))  # noqa: PTH100 - a link in a panel stays in that panel
     if not native.is_there(directory / "task.json", Path.is_file):
         raise UsageError(f"{task_dir} is no task: it has no task.json", "name a task's directory in its panel")
     loaded = native.load(directory.parent, directory.name.__eq__)

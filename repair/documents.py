@@ -239,7 +239,8 @@ def read_outcomes(content: bytes) -> Evidence:
     try:
         document = orjson.loads(content)
         if document["schema"] != SCHEMA:
-            raise StoreError(f"outcomes.json has schema {document['schema']}, this version reads {SCHEMA}")
+            found = repr(document["schema"])[:40]
+            raise StoreError(f"outcomes.json has schema {found}, this version of repair reads {SCHEMA}")
         controls, tests = document["controls"], document["tests"]
         confirm = controls.get("confirm")
         table = Table(

@@ -9,7 +9,7 @@ from itertools import groupby
 from repair import rules
 from repair.check import Examined, Soundness
 from repair.documents import policy_document, pretty
-from repair.model import Panel, Verdict
+from repair.model import Panel, Rule, Verdict
 from repair.report.words import of
 from repair.store import policy_digest
 
@@ -54,6 +54,9 @@ def why_not(task: Examined) -> str:
     """Why a task is not admitted: what is wrong with its record, or its reasons."""
     if task.soundness is not Soundness.SOUND or task.decision is None:
         return f"{task.soundness}: {'; '.join(task.details)}"
+    if any(finding.rule is Rule.NOT_CONFIRMED for finding in task.decision.reasons):
+        shown = dict.fromkeys(finding.cause for finding in task.decision.reasons)
+        return f"{task.decision.verdict}: {of(Rule.NOT_CONFIRMED)} ({'; '.join(shown)})"
     alike = groupby(task.decision.reasons, lambda finding: (finding.rule, finding.list))
     counts = [(rule, name, sum(len(finding.ids) for finding in findings)) for (rule, name), findings in alike]
     said = [f"{number} {name or 'ids'} {of(rule)}" if number else of(rule) for rule, name, number in counts]

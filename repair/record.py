@@ -81,7 +81,10 @@ class _Reader:
                 break
             try:
                 kind, *rest = json.loads(line)
-                _EVENTS[kind](self, *(clean(value) if isinstance(value, str) else value for value in rest))
+                method, types = _EVENTS[kind]
+                if len(rest) != len(types) or not all(map(_is, rest, types)):
+                    raise ValueError(kind)
+                method(self, *(clean(value) if isinstance(value, str) else value for value in rest))
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 shown = normalise(line[:200].decode("utf-8", "replace"))
                 self.record.damaged = self.record.damaged or f"{worker}: {shown}"
@@ -113,11 +116,13 @@ class _Reader:
     def collect(self, where: str, outcome: str, text: str) -> None:
         if outcome == "skipped":
             self.record.broken[where] = (Outcome.SKIPPED, normalise(text.removeprefix("Skipped: ")))
-        else:
+        elif outcome == "failed":
             self.record.broken[where] = (Outcome.MISSING, of_collection(where, text))
+        else:
+            raise ValueError(outcome)
 
     def item(self, test: str, other: str | None, lengths: list[int]) -> None:
-        if not all(0 < length < len(test) for length in lengths):
+        if not all(_is(length, int) and 0 < length < len(test) for length in lengths):
             raise ValueError(test)
         self.record.items[test] = _item(test, other, lengths)
         self.collected[self.worker].append(test)
@@ -146,23 +151,28 @@ class _Reader:
             self.record.end = status
 
 
-_EVENTS: dict[str, Callable[..., None]] = {
-    method.__name__: method
-    for method in (
-        _Reader.start,
-        _Reader.root,
-        _Reader.nofile,
-        _Reader.conftest,
-        _Reader.collect,
-        _Reader.item,
-        _Reader.chosen,
-        _Reader.run,
-        _Reader.report,
-        _Reader.done,
-        _Reader.internal,
-        _Reader.end,
-    )
+_MAYBE = (str, type(None))
+
+# Each event's method and the types of its arguments.
+_EVENTS: dict[str, tuple[Callable[..., None], tuple[type | tuple[type, ...], ...]]] = {
+    "start": (_Reader.start, (str,)),
+    "root": (_Reader.root, (str, str)),
+    "nofile": (_Reader.nofile, (str,)),
+    "conftest": (_Reader.conftest, (str, str, str)),
+    "collect": (_Reader.collect, (str, str, str)),
+    "item": (_Reader.item, (str, _MAYBE, list)),
+    "chosen": (_Reader.chosen, (int,)),
+    "run": (_Reader.run, (str, _MAYBE)),
+    "report": (_Reader.report, (str, str, str, bool, str)),
+    "done": (_Reader.done, (str,)),
+    "internal": (_Reader.internal, (str,)),
+    "end": (_Reader.end, (int,)),
 }
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
+    """Is a value of a type, a bool being no number?"""
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 
 def _item(test: str, other: str | None, lengths: list[int]) -> Item:

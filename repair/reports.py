@@ -61,7 +61,7 @@ def read_ids(file: Path) -> list[str]:
     try:
         ids = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return [line for line in text.splitlines() if line.strip()]
+        return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
     if not isinstance(ids, list) or not all(isinstance(test, str) for test in ids):
         raise UsageError(f"{file}: expected one id a line, or a JSON list of texts")
     return ids

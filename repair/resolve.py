@@ -198,7 +198,7 @@ class _Keys:
     def members(self, listed: str) -> dict[str, Outcome]:
         """Outcomes below an id that names a function without its parameters, a class or a file."""
         path, *parts = split_id(listed)
-        if parts and "[" in parts[-1]:
+        if not _is_file(path) or (parts and "[" in parts[-1]):
             return {}
         holder = ".".join([module_name(path), *parts])
         found: dict[str, Outcome] = {}
@@ -223,6 +223,11 @@ def _before_parameters(test: str) -> tuple[str, str, str]:
     return (test, "", "") if at < 0 else (test[:at], "[", test[at + 1 :])
 
 
+def _is_file(path: str) -> bool:
+    """Does the path of an id name a file, by its ending, and not a folder?"""
+    return "." in path.rpartition("/")[2]
+
+
 def module_name(path: str) -> str:
     """`a/b/test_c.py` as pytest writes it in a classname: dotted, without `.py`, other endings kept."""
     return path.removesuffix(".py").replace("/", ".")
@@ -231,7 +236,7 @@ def module_name(path: str) -> str:
 def junit_keys(test: str) -> list[tuple[str, str]]:
     """The (classname, name) pairs under which some version of pytest reports this node id."""
     path, *parts = split_id(test)
-    if not parts:
+    if not parts or not _is_file(path):
         return [("", test)]
     dotted = (".".join([module_name(path), *parts[:-1]]), parts[-1])
     return [dotted, ("", test)]  # up to 9.1 a `[` in the path puts the whole id into the name

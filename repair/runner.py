@@ -190,10 +190,10 @@ def _memory_kills(directory: Path) -> int:
 def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
     """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
     begun = box.get(f"{here}/out/begun")
-    names = (directory / "reports").read_text("utf-8", "surrogateescape").splitlines()
+    names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")
     patterns = [_glob(pattern) for pattern in control.task.junit]
     number = 0
-    for name in sorted(set(names)):
+    for name in sorted(set(names) - {""}):
         if not any(pattern.fullmatch(name.removeprefix("./")) for pattern in patterns):
             continue
         path = name if name.startswith("/") else f"{control.task.workdir}/{name}"

@@ -386,7 +386,8 @@ def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
     said = printable(str(err.explanation or err)).strip()
     if "no space left on device" in said.lower():
         return DiskFull(f"could not {what}: no space left on the engine's disk", FREE_SPACE)
-    error = _GoneError if isinstance(err, docker.errors.NotFound) else EngineError
+    gone = isinstance(err, docker.errors.NotFound) or "marked for removal" in said.lower()
+    error = _GoneError if gone else EngineError
     return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again")
 
 

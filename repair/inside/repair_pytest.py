@@ -24,11 +24,12 @@ import types
 
 import pytest
 
-# Kept apart from the modules: tests replace `os.open` and the like.
+# Kept apart from the modules: tests replace `os.open`, `json.dumps` and the like.
 _open, _write, _close, _fstat, _getpid = os.open, os.write, os.close, os.fstat, os.getpid
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CWD = os.getcwd()
 _PID = os.getpid()
+_encode = json.JSONEncoder().encode
 _MAX_TEXT = 20000
 
 
@@ -42,7 +43,7 @@ class Record(object):
     def write(self, *event):
         if _getpid() != _PID:
             return
-        line = (json.dumps(event) + "\n").encode("ascii")
+        line = (_encode(event) + "\n").encode("ascii")
         if not self._is_ours():  # a test may close every descriptor, and the number may be somebody else's by now
             self.fd = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             stat = _fstat(self.fd)
@@ -70,6 +71,16 @@ def _text(value):
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return value
+
+
+def _said(value):
+    """What an object says of itself, as text; Python 2 may not be able to."""
+    if isinstance(value, type("")):
+        return value
+    try:
+        return _text(str(value))
+    except UnicodeError:
+        return _text(repr(value))
 
 
 def _clean(nodeid):
@@ -199,7 +210,7 @@ class Repair(object):
             item._repair = None
             return
         item._repair = identity = self._identify(item)
-        item.user_properties.insert(0, ("repair_nodeid", json.dumps(identity[0])))
+        item.user_properties.insert(0, ("repair_nodeid", _encode(identity[0])))
         self.record.write("item", identity[0], identity[1], identity[2])
 
     def _identify(self, item):
@@ -233,6 +244,9 @@ class Repair(object):
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector):
         outcome = yield
+        if outcome.excinfo is not None and issubclass(outcome.excinfo[0], SystemExit):
+            # a module that exits while it is imported takes its own tests and nobody else's, whatever the version
+            outcome.force_result(_failed_collection(collector, "SystemExit: %s" % (outcome.excinfo[1],)))
         report = outcome.get_result()
         if report.outcome != "passed":
             where = _clean(report.nodeid) or self._form(_path_of(collector))
@@ -284,11 +298,11 @@ class Repair(object):
 
     def _cause(self, report, call):
         if isinstance(report.longrepr, tuple):
-            return _text(str(report.longrepr[2]))
+            return _said(report.longrepr[2])
         if hasattr(report, "wasxfail"):
-            return _text(str(report.wasxfail))
+            return _said(report.wasxfail)
         if call.excinfo is None:
-            return _text(str(report.longrepr))
+            return _said(report.longrepr)
         kind = call.excinfo.type
         module = getattr(kind, "__module__", "") or ""
         name = getattr(kind, "__qualname__", kind.__name__)
@@ -312,11 +326,11 @@ class Repair(object):
         name = self.running.get(report.nodeid, _clean(report.nodeid))
         cause = self.causes.pop((report.nodeid, report.when), "") if report.outcome != "passed" else ""
         if not cause and report.outcome == "failed":
-            cause = _text(str(report.longrepr)).strip().split("\n")[0]
+            cause = _said(report.longrepr).strip().split("\n")[0]
         self.record.write("report", name, report.when, report.outcome, hasattr(report, "wasxfail"), cause[:_MAX_TEXT])
 
     def pytest_internalerror(self, excrepr):
-        self.record.write("internal", _text(str(excrepr))[-_MAX_TEXT:])
+        self.record.write("internal", _said(excrepr)[-_MAX_TEXT:])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
@@ -326,8 +340,8 @@ class Repair(object):
 def _long_text(report):
     longrepr = report.longrepr
     if isinstance(longrepr, tuple):
-        return _text(str(longrepr[2]))
-    return _text(str(getattr(report, "longreprtext", None) or longrepr))[-_MAX_TEXT:]
+        return _said(longrepr[2])
+    return _said(getattr(report, "longreprtext", None) or longrepr)[-_MAX_TEXT:]
 
 
 def _conftest_text(error):
@@ -338,6 +352,14 @@ def _conftest_text(error):
     if raised is None:
         return "%s: %s" % (type(error).__name__, error)
     return "%s: %s" % (raised[0].__name__, raised[1])
+
+
+def _failed_collection(collector, message):
+    try:
+        from _pytest.reports import CollectErrorRepr, CollectReport
+    except ImportError:  # pytest 3
+        from _pytest.runner import CollectErrorRepr, CollectReport
+    return CollectReport(collector.nodeid, "failed", CollectErrorRepr("E   " + message), [])
 
 
 class _Nothing(pytest.File):

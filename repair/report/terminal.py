@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from unicodedata import combining, east_asian_width
 
 from repair.cause import printable
 from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
@@ -52,7 +53,7 @@ def closing_table(lines: Sequence[Line], width: int | None) -> str:
     """The table at the end of a run. `width` in columns; None, for a pipe, cuts nothing."""
     head = ("task", "verdict", "F2P", "P2P", "dropped", "first cause or reason")
     rows = [head, *(_row(line) for line in lines)]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(columns(row[column]) for row in rows) for column in range(5)]
     left = None if width is None else width - sum(widths) - 2 * 5
     return "\n".join(text for row in rows for text in _lay_out(row, widths, left, width)) + "\n"
 
@@ -67,7 +68,8 @@ def _row(line: Line) -> tuple[str, str, str, str, str, str]:
 
 def _lay_out(row: Sequence[str], widths: Sequence[int], left: int | None, width: int | None) -> Iterable[str]:
     sized = list(zip(row, widths, strict=False))
-    cells = [cell.ljust(size) for cell, size in sized[:2]] + [cell.rjust(size) for cell, size in sized[2:]]
+    cells = [cell + " " * (size - columns(cell)) for cell, size in sized[:2]]
+    cells += [" " * (size - columns(cell)) + cell for cell, size in sized[2:]]
     text, last = "  ".join(cells), row[5]
     if left is None or width is None:
         yield f"{text}  {last}".rstrip()
@@ -81,7 +83,22 @@ def _lay_out(row: Sequence[str], widths: Sequence[int], left: int | None, width:
 
 def cut(text: str, width: int) -> str:
     """`text` in at most `width` columns."""
-    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+    if columns(text) <= width:
+        return text
+    left, kept = max(0, width - 1), []
+    for char in text:
+        left -= columns(char)
+        if left < 0:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def page(name: str, table: Table, decision: Decision, evidence: Evidence | None, limit: int = 5) -> str:
