@@ -133,8 +133,8 @@ def run(
 ) -> None:
     """Run both controls of every task in its image, decide, confirm, and write repair.json.
 
-    Exit status 0 when every task has a record, refused ones included; 1 when a record is stale; 5 and up when a
-    control could not be observed.
+    Exit status 0 when every task has a record, refused ones included; 1 when a
+    record is stale; 5 and up when a control could not be observed.
 
     Example: repair run panels/demo -j 4 -x 'ledger-*'
     """
@@ -218,7 +218,8 @@ def check(
 ) -> None:
     """Rebuild every record byte for byte; say which is edited, stale, inconsistent or absent.
 
-    Exit status 1 if any record is not sound. Without --rerun only files are read.
+    Exit status 1 if any record is not sound. Without --rerun only files are
+    read.
 
     Example: repair check panels/demo --rerun
     """
@@ -253,7 +254,8 @@ def gate(
 ) -> None:
     """Count the admitted tasks (clean, or repaired and confirmed, with a sound record) against the panel's gate.
 
-    Exit status 0 if there are enough, 1 if not; the manifest is written only if there are.
+    Exit status 0 if there are enough, 1 if not; the manifest is written only if
+    there are.
 
     Example: repair gate panels/demo --min-tasks 9 --manifest admitted.json
     """

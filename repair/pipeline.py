@@ -35,7 +35,7 @@ from repair.model import (
 )
 from repair.pool import Pool
 from repair.sandbox import Sandbox
-from repair.store import Workspace, alive, has_record, inputs, is_dead, new_run_id
+from repair.store import Workspace, alive, has_record, inputs, is_dead, known_runs, new_run_id
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 
@@ -162,6 +162,8 @@ def _as_they_end(futures: Iterable[Future[Result]]) -> Iterable[Future[Result]]:
 def sweep(sandbox: Sandbox) -> list[str]:
     """Remove the containers of runs whose process is gone; returns the names of their tasks."""
     removed = []
+    for run_id in known_runs():
+        is_dead(run_id)  # whose lock is free is forgotten
     for identity, run_id, task in sandbox.left_over():
         if run_id != sandbox.run_id and is_dead(run_id):
             sandbox.remove(identity)

@@ -422,6 +422,11 @@ def alive(run_id: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def known_runs() -> list[str]:
+    """The ids of runs that have, or had, a lock on this host."""
+    return sorted(path.stem for path in _locks().glob(f"{_host()}-*.lock"))
+
+
 def is_of_this_host(run_id: str) -> bool:
     """Was this run started on this host?"""
     return run_id.rpartition("-")[0].rpartition("-")[0] == _host()

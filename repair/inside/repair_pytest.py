@@ -123,6 +123,8 @@ class Repair(object):
         self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
         self.broken, self.causes, self.running = {}, {}, {}
         self.only, self.named = None, frozenset()
+        if worker is None:
+            _lead_a_group()
         self.record.write("start", _text(pytest.__version__))
         self._guard_conftests(early_config.pluginmanager)
 
@@ -158,6 +160,8 @@ class Repair(object):
         # Of the options that a repo may set for itself, those that would blank the other tests.
         for name, value in (
             ("stepwise", False),
+            ("stepwise_skip", False),
+            ("stepwise_reset", False),
             ("collectonly", False),
             ("setuponly", False),
             ("setupplan", False),
@@ -352,6 +356,14 @@ def _conftest_text(error):
     if raised is None:
         return "%s: %s" % (type(error).__name__, error)
     return "%s: %s" % (raised[0].__name__, raised[1])
+
+
+def _lead_a_group():
+    """A test that kills its process group ends pytest, which is told from a container that somebody killed."""
+    try:
+        os.setpgid(0, 0)
+    except OSError:
+        pass  # it leads a session, and so a group, already
 
 
 def _failed_collection(collector, message):

@@ -1,0 +1,253 @@
+"""Imports point inward. Every module has a ring; what it may import is read off its source, wherever it imports it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "repair"
+
+# Innermost first. A new module fails the tests until somebody has decided where it stands.
+RINGS: tuple[frozenset[str], ...] = (
+    frozenset({"repair", "repair.model", "repair.errors"}),
+    frozenset({"repair.cause"}),
+    frozenset(
+        {
+            "repair.rules",
+            "repair.junit",
+            "repair.record",
+            "repair.resolve",
+            "repair.table",
+            "repair.reference",
+            "repair.report",
+            "repair.report.terminal",
+            "repair.report.words",
+        }
+    ),
+    frozenset(
+        {
+            "repair.formats",
+            "repair.formats.native",
+            "repair.archive",
+            "repair.sandbox",
+            "repair.patch",
+            "repair.evidence",
+            "repair.runner",
+            "repair.pool",
+            "repair.documents",
+            "repair.store",
+            "repair.reports",
+        }
+    ),
+    frozenset({"repair.pipeline", "repair.check", "repair.gate", "repair.doctor"}),
+    frozenset({"repair.progress", "repair.views", "repair.cli", "repair.__main__"}),
+)
+CORE, PURE, EDGES = RINGS[0], RINGS[0] | RINGS[1] | RINGS[2], RINGS[3]
+INSIDE = "repair.inside"  # runs in containers: in no ring
+
+# Within a ring a module imports what is named here; there is no way round in circles.
+BESIDE: dict[str, frozenset[str]] = {
+    "repair.resolve": frozenset({"repair.junit", "repair.record"}),
+    "repair.report.terminal": frozenset({"repair.report.words"}),
+    "repair.formats": frozenset({"repair.formats.native"}),
+    "repair.sandbox": frozenset({"repair.archive"}),
+    "repair.patch": frozenset({"repair.archive", "repair.sandbox"}),
+    "repair.evidence": frozenset({"repair.sandbox"}),
+    "repair.runner": frozenset({"repair.archive", "repair.evidence", "repair.patch", "repair.sandbox"}),
+    "repair.store": frozenset({"repair.documents"}),
+    "repair.pipeline": frozenset({"repair.check"}),
+    "repair.gate": frozenset({"repair.check"}),
+    "repair.cli": frozenset({"repair.progress", "repair.views"}),
+    "repair.__main__": frozenset({"repair.cli"}),
+}
+
+# What reads a clock, a disk, a network or chance, or starts things: nothing of it in a pure module.
+IMPURE = frozenset(
+    {
+        *("os", "io.open", "shutil", "glob", "tempfile", "fcntl", "fileinput"),
+        *("time", "datetime", "random", "secrets", "uuid"),
+        *("socket", "ssl", "http", "urllib", "subprocess", "multiprocessing", "threading", "asyncio", "signal"),
+        *("sys", "platform", "locale", "logging", "importlib", "ctypes"),
+        *("docker", "requests", "urllib3", "filelock", "orjson", "typer", "rich"),
+    }
+)
+# The one importer of each of these.
+ONLY = {"docker": "repair.sandbox", "junitparser": "repair.junit", "typer": "repair.cli", "filelock": "repair.store"}
+
+
+def name_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {name_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {name: file for name, file in FILES.items() if not f"{name}.".startswith(f"{INSIDE}.")}
+
+
+def imports(name: str, source: str) -> Iterator[str]:
+    """The modules that a source imports, at its top or anywhere below: `from a import b` is `a.b`."""
+    package = name if FILES.get(name, Path()).name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def ours(imported: str) -> str:
+    """The module of ours that an import names; a name in a module is that module's."""
+    known = [module for module in (*FILES, INSIDE) if f"{imported}.".startswith(f"{module}.")]
+    return max(known, key=len)
+
+
+def violations(name: str, source: str) -> list[str]:
+    """What a module of this name may not import and does, each with why."""
+    ring = next((number for number, modules in enumerate(RINGS) if name in modules), None)
+    if ring is None:
+        return [f"{name} is in no ring"]
+    found = []
+    for imported in imports(name, source):
+        top = imported.partition(".")[0]
+        why = _own(name, ring, ours(imported)) if top == "repair" else _foreign(name, imported, top)
+        if why:
+            found.append(f"{name} imports {imported}: {why}")
+    return found
+
+
+def _own(name: str, ring: int, imported: str) -> str:
+    if f"{imported}.".startswith(f"{INSIDE}."):
+        return "it runs in containers only"
+    if imported == "repair.cli" and name != "repair.__main__":
+        return "nobody imports the command line"
+    if name in EDGES and (imported == "repair.rules" or f"{imported}.".startswith("repair.report.")):
+        return "edges neither decide nor show"
+    inner = frozenset().union(*RINGS[:ring])
+    if imported in inner or imported in BESIDE.get(name, ()) or (imported == "repair" and name != "repair"):
+        return ""
+    return "it is beside it" if imported in RINGS[ring] else "it is further out"
+
+
+def _foreign(name: str, imported: str, top: str) -> str:
+    if name in CORE and top not in sys.stdlib_module_names:
+        return "the core takes the standard library alone"
+    if name in PURE and (top in IMPURE or imported in IMPURE):
+        return "pure modules take values and give values"
+    if ONLY.get(top, name) != name:
+        return f"only {ONLY[top]} does"
+    if top == "pathlib" and name in PURE and name != "repair.model":
+        return "a path is read or written by edges only"
+    return ""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_inward(name: str) -> None:
+    assert violations(name, MODULES[name].read_text()) == []
+
+
+def test_the_rings_hold_each_module_once_and_no_other() -> None:
+    assert sorted(module for ring in RINGS for module in ring) == sorted(MODULES)
+
+
+def test_what_may_be_imported_within_a_ring_is_imported() -> None:
+    for name, beside in BESIDE.items():
+        assert beside <= {
+            ours(imported) for imported in imports(name, MODULES[name].read_text()) if "repair" in imported
+        }
+
+
+def test_within_a_ring_there_are_no_circles() -> None:
+    def below(name: str, way: tuple[str, ...] = ()) -> None:
+        assert name not in way, " imports ".join([*way, name])
+        for beside in BESIDE.get(name, ()):
+            below(beside, (*way, name))
+
+    for name in BESIDE:
+        below(name)
+
+
+def test_what_runs_in_a_container_needs_pytest_and_the_standard_library_only() -> None:
+    inside = {name: file for name, file in FILES.items() if name not in MODULES}
+    assert inside
+    for name, file in inside.items():
+        tops = {imported.partition(".")[0] for imported in imports(name, file.read_text())}
+        assert tops <= {"pytest", "_pytest", *sys.stdlib_module_names}, name
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "found"),
+    [
+        pytest.param("repair.rules", "import docker", "imports docker", id="the rule, docker"),
+        pytest.param(
+            "repair.rules", "from docker.errors import APIError", "imports docker.errors", id="part of docker"
+        ),
+        pytest.param("repair.rules", "import json, random", "imports random", id="second on a line"),
+        pytest.param("repair.rules", "import os.path as way", "imports os.path", id="under another name"),
+        pytest.param("repair.rules", "from time import monotonic", "imports time.monotonic", id="a name of it"),
+        pytest.param("repair.rules", "def now():\n    import time", "imports time", id="in a function"),
+        pytest.param("repair.rules", "if TYPE_CHECKING:\n    import docker", "imports docker", id="for types only"),
+        pytest.param(
+            "repair.rules", "try:\n    import rich\nexcept ImportError:\n    pass", "imports rich", id="in a try"
+        ),
+        pytest.param("repair.rules", "from repair import table", "it is beside it", id="beside"),
+        pytest.param("repair.rules", "from . import store", "imports repair.store", id="relative, outward"),
+        pytest.param("repair.rules", "from .store import inputs", "it is further out", id="relative, a name of it"),
+        pytest.param("repair.rules", "import importlib", "imports importlib", id="a way to import by text"),
+        pytest.param("repair.cause", "from repair.rules import decide", "it is further out", id="text, the rule"),
+        pytest.param("repair.model", "import orjson", "standard library alone", id="the model, a library"),
+        pytest.param("repair.model", "import repair.errors", "it is beside it", id="the model, the errors"),
+        pytest.param("repair.report.terminal", "from ..rules import spell", "it is beside it", id="a report, the rule"),
+        pytest.param("repair.report.terminal", "from pathlib import Path", "by edges only", id="a report, files"),
+        pytest.param("repair.junit", "from io import open", "pure modules", id="a parser, files"),
+        pytest.param("repair.store", "from repair.rules import decide", "neither decide", id="an edge, the rule"),
+        pytest.param("repair.runner", "from repair.report import words", "neither decide", id="an edge, a report"),
+        pytest.param("repair.formats.native", "import repair.store", "it is beside it", id="a format, the store"),
+        pytest.param("repair.runner", "import docker", "only repair.sandbox", id="docker elsewhere"),
+        pytest.param("repair.evidence", "import junitparser", "only repair.junit", id="junitparser elsewhere"),
+        pytest.param("repair.progress", "import repair.cli", "command line", id="the command line"),
+        pytest.param("repair.runner", "from repair.inside import repair_pytest", "containers", id="the plugin"),
+        pytest.param("repair.runner", "import repair.inside.repair_pytest", "containers", id="the plugin by its path"),
+        pytest.param("repair.utils", "", "in no ring", id="a new module"),
+    ],
+)
+def test_a_violation_is_found(name: str, line: str, found: str) -> None:
+    source = MODULES[name].read_text() if name in MODULES else ""
+    [said] = set(violations(name, f"{source}\n{line}\n")) - set(violations(name, source) if source else ())
+    assert said.startswith(name)
+    assert found in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param('NOTE = "import docker"', id="a text that reads like an import"),
+        pytest.param("# import docker", id="a comment"),
+        pytest.param("from repair.model import Image", id="further in"),
+        pytest.param("from repair import __version__, model", id="the version"),
+        pytest.param("import json", id="what touches nothing"),
+    ],
+)
+def test_what_is_no_violation(line: str) -> None:
+    assert violations("repair.rules", f"{MODULES['repair.rules'].read_text()}\n{line}\n") == []
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    speaks = {"print", "input", "exit", "quit", "sys.exit", "os._exit", "typer.echo", "typer.Exit", "SystemExit"}
+    for name, file in MODULES.items():
+        calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)}
+        assert name in {"repair.cli", "repair.__main__"} or not calls & speaks, name
+
+
+def test_help_loads_nothing_heavy() -> None:
+    look = "import sys, repair.cli; repair.cli.run_app(['--help']); print('loaded:', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.rpartition("loaded: ")[2].split())
+    assert "repair.cli" in loaded
+    assert "Usage" in done.stdout
+    assert not loaded & {"docker", "requests", "urllib3", "junitparser", "orjson", "rich.live", "repair.pipeline"}

@@ -1,0 +1,217 @@
+"""The native layout: what every key takes, and the one line that a wrong file gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import MakeTask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repair.errors import UsageError
+from repair.formats import FORMATS, native
+from repair.model import Policy, Select, Task
+
+
+def load(panel: Path) -> Task:
+    return native.load(panel).tasks[0]
+
+
+def refusal(panel: Path) -> str:
+    """What loading the panel says; one line, and no traceback's words in it."""
+    with pytest.raises(UsageError) as caught:
+        native.load(panel)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.isprintable()
+    return message
+
+
+def told(load_it: Callable[[], object]) -> str:
+    """What a `UsageError` says, or nothing where there is none."""
+    try:
+        load_it()
+    except UsageError as err:
+        return str(err)
+    return ""
+
+
+def write_json(task: Path, **changes: Any) -> None:
+    """Change keys of a task.json; a value of `...` removes its key."""
+    document = json.loads((task / "task.json").read_text()) | changes
+    kept = {key: value for key, value in document.items() if value is not ...}
+    (task / "task.json").write_text(json.dumps(kept))
+
+
+# ---- what keys take
+
+
+def test_every_optional_key_has_its_default(panel: Path, make_task: MakeTask) -> None:
+    directory = make_task(f2p=["f"], p2p=["p"])
+    task = load(panel)
+    assert task == Task("task-1", "repair-test/odd-plain:1", ("f",), ("p",), task.oracle_patch, None, directory)
+    assert task.test_cmd == ("python3", "-m", "pytest")
+    assert (task.workdir, task.timeout, task.cpus, task.memory) == ("/testbed", 1800.0, 2.0, 4 << 30)
+    assert (task.network, task.user, task.platform) == ("none", None, None)
+    assert FORMATS["native"] is native
+
+
+def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTask) -> None:
+    make_task()
+    (panel / "panel.toml").write_text("")
+    loaded = native.load(panel)
+    assert (loaded.name, loaded.policy, loaded.min_tasks) == ("panel", Policy(), 1)
+
+
+GOOD: list[tuple[str, Any, str, Any]] = [
+    ("base_commit", "abc", "base_commit", "abc"),
+    ("workdir", "/srv/repo/", "workdir", "/srv/repo"),
+    ("workdir", "/", "workdir", "/"),
+    ("test_cmd", "make check", "test_cmd", "make check"),
+    ("test_cmd", ["py.test", "-x"], "test_cmd", ("py.test", "-x")),
+    ("junit", ["out/*.xml", "b.xml"], "junit", ("out/*.xml", "b.xml")),
+    ("select", "files", "select", Select.FILES),
+    ("env", {"B": "", "A": "ü"}, "env", {"A": "ü", "B": ""}),
+    ("timeout", 0.5, "timeout", 0.5),
+    ("cpus", 1, "cpus", 1.0),
+    ("memory", "512m", "memory", 512 << 20),
+    ("memory", "2GB", "memory", 2 << 30),
+    ("memory", 6 << 20, "memory", 6 << 20),
+    ("network", "bridge", "network", "bridge"),
+    ("user", "1000:1000", "user", "1000:1000"),
+    ("user", None, "user", None),
+    ("platform", "linux/arm64", "platform", "linux/arm64"),
+    ("FAIL_TO_PASS", [], "f2p", ()),
+    ("PASS_TO_PASS", ["b", "a", "b"], "p2p", ("b", "a", "b")),
+    ("PASS_TO_PASS", ["t.py::test[ü\u202e\r-x::y]"], "p2p", ("t.py::test[ü\u202e\r-x::y]",)),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "field", "meaning"), GOOD, ids=[f"{k}={v!r:.30}" for k, v, *_ in GOOD])
+def test_right_value(panel: Path, make_task: MakeTask, key: str, value: Any, field: str, meaning: Any) -> None:
+    write_json(make_task(), **{key: value})
+    assert getattr(load(panel), field) == meaning
+
+
+BAD: list[tuple[str, Any]] = [
+    ("instance_id", 1),
+    ("image", ""),
+    ("image", "  "),
+    ("image", None),
+    ("image", "a\0b"),
+    ("image", [["x"]]),
+    ("base_commit", 7),
+    ("workdir", "testbed"),
+    ("framework", ["pytest"]),
+    ("test_cmd", []),
+    ("test_cmd", ["pytest", 1]),
+    ("test_cmd", {"run": "pytest"}),
+    ("test_cmd", ["a\0"]),
+    ("junit", "out.xml"),
+    ("select", "all"),
+    ("select", ["ids"]),
+    ("env", ["A=1"]),
+    ("env", {"A": 1}),
+    ("env", {"A=B": "1"}),
+    ("env", {"": "1"}),
+    ("timeout", 0),
+    ("timeout", -1),
+    ("timeout", "30"),
+    ("timeout", True),
+    ("cpus", 1e300),
+    ("memory", "4 gigabytes"),
+    ("memory", "1k"),
+    ("memory", 4.5),
+    ("memory", True),
+    ("memory", "999999999999999g"),
+    ("network", "host"),
+    ("network", {}),
+    ("user", 1000),
+    ("platform", ""),
+    ("FAIL_TO_PASS", "test_a"),
+    ("FAIL_TO_PASS", [None]),
+    ("FAIL_TO_PASS", [""]),
+    ("PASS_TO_PASS", ["a\nb"]),
+    ("PASS_TO_PASS", ["a" * 5000]),
+    ("PASS_TO_PASS", {"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), BAD, ids=[f"{key}={value!r:.30}" for key, value in BAD])
+def test_wrong_value_names_file_and_field(panel: Path, make_task: MakeTask, key: str, value: Any) -> None:
+    task = make_task()
+    write_json(task, **{key: value})
+    assert refusal(panel).startswith(f"{task}/task.json: {key}: expected ")
+
+
+@pytest.mark.parametrize("key", native.REQUIRED)
+def test_missing_key(panel: Path, make_task: MakeTask, key: str) -> None:
+    task = make_task()
+    write_json(task, **{key: ...})
+    assert refusal(panel).startswith(f"{task}/task.json: {key} is missing")
+
+
+@pytest.mark.parametrize("key", ["fail_to_pass", "Image", "", "a\x1b[2Jb\nc", "min_p2p"])
+def test_unknown_key(panel: Path, make_task: MakeTask, key: str) -> None:
+    task = make_task()
+    write_json(task, **{key: 1})
+    assert f"{task}/task.json: unknown key" in refusal(panel)
+
+
+def test_another_framework_needs_its_command_and_its_reports(panel: Path, make_task: MakeTask) -> None:
+    task = make_task(framework="go")
+    assert "test_cmd and junit are missing" in refusal(panel)
+    write_json(task, test_cmd=["gotestsum"])
+    assert "test_cmd and junit are missing" in refusal(panel)
+    (panel / "panel.toml").write_text('[defaults]\njunit = ["out.xml"]\n')
+    assert load(panel).junit == ("out.xml",)
+
+
+def test_a_task_wins_over_the_panel_and_the_panel_over_us(panel: Path, make_task: MakeTask) -> None:
+    (panel / "panel.toml").write_text('[defaults]\ntimeout = 60\nuser = "me"\nenv = {A = "1"}\n')
+    make_task("both", timeout=5, user=None)
+    make_task("panel-only")
+    both, panel_only = native.load(panel).tasks
+    assert (both.timeout, both.user, both.env) == (5, None, {"A": "1"})
+    assert (panel_only.timeout, panel_only.user) == (60, "me")
+
+
+@pytest.mark.parametrize("name", ["other", "../panel/task-1", "task-1/", "/..", "task-1\n"])
+def test_instance_id_is_the_name_of_its_directory(panel: Path, make_task: MakeTask, name: str) -> None:
+    task = make_task()
+    write_json(task, instance_id=name)
+    assert refusal(panel).startswith(f"{task}/task.json: instance_id is ")
+
+
+# ---- whatever else may be in them
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(values=st.dictionaries(st.sampled_from([*native.TASK, "other"]), ANYTHING, max_size=4))
+def test_any_value_loads_or_is_refused(tmp_path: Path, values: dict[str, Any]) -> None:
+    task = tmp_path / "t"
+    task.mkdir(exist_ok=True)
+    (task / "oracle.patch").write_text("x")
+    document = {"instance_id": "t", "image": "x", "FAIL_TO_PASS": [], "PASS_TO_PASS": [], **values}
+    (task / "task.json").write_text(json.dumps(document))
+    message = told(lambda: native.load_task(task, {}))
+    assert not message or message.startswith(f"{task}/task.json: ")
+    assert "\n" not in message
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_load_or_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "panel.toml").write_bytes(content)
+    message = told(lambda: native.load_settings(tmp_path))
+    assert not message or message.startswith(f"{tmp_path}/panel.toml: ")

@@ -1,0 +1,316 @@
+"""What holds of every decision: properties that hypothesis tries to break, with the same tables in every run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from repair import rules, table
+from repair.model import Decision, Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict, worst
+
+F2P, P2P = ListName.F2P, ListName.P2P
+NOT_RUN = {Outcome.SKIPPED, Outcome.MISSING}
+BROKE = {Outcome.FAILED, Outcome.ERROR}
+
+repeatable = settings(derandomize=True, deadline=None, max_examples=200)
+
+
+# ---- tasks, mostly of ids that a repair keeps or drops, so that every verdict comes about
+
+
+@dataclass(frozen=True)
+class Case:
+    f2p: tuple[str, ...]
+    p2p: tuple[str, ...]
+    empty: tuple[Run, ...]
+    oracle: tuple[Run, ...]
+
+    @property
+    def table(self) -> Table:
+        return table.build(self.f2p, self.p2p, self.empty, self.oracle)
+
+    def without(self, ids: set[str]) -> Case:
+        """The same runs, with these ids in neither list."""
+        f2p, p2p = (tuple(test for test in listed if test not in ids) for listed in (self.f2p, self.p2p))
+        return replace(self, f2p=f2p, p2p=p2p)
+
+    def measuring(self) -> Case:
+        """The same task with one F2P more, that is as it should be."""
+
+        def seeing(runs: tuple[Run, ...], outcome: Outcome) -> tuple[Run, ...]:
+            return tuple(replace(run, observed={**run.observed, "measures": Observed(outcome)}) for run in runs)
+
+        empty, oracle = seeing(self.empty, Outcome.FAILED), seeing(self.oracle, Outcome.PASSED)
+        return Case((*self.f2p, "measures"), self.p2p, empty, oracle)
+
+
+ABSENT, FAILS = (Outcome.SKIPPED, Outcome.MISSING), (*Outcome, Outcome.FAILED, Outcome.FAILED)
+FLAKY = (Outcome.PASSED, Outcome.FAILED)
+KINDS: list[tuple[tuple[Outcome, ...], tuple[Outcome, ...]]] = [
+    (FAILS, (Outcome.PASSED,)),
+    (FAILS, (Outcome.PASSED,)),
+    (ABSENT, ABSENT),
+    (FLAKY, FLAKY),
+    (FAILS, (Outcome.PASSED, Outcome.SKIPPED)),
+    (FLAKY, ABSENT),
+    (ABSENT, FLAKY),
+    (tuple(Outcome), tuple(Outcome)),
+]
+MEMBERS = [*[()] * 6, ("m1", "m2"), ("m2", "m3"), ("m4",)]
+
+
+@st.composite
+def cases(draw: st.DrawFn, most_runs: int = 3) -> Case:
+    """Up to six ids, some of them listed twice, in both lists, or groups. Few draws: they are what takes time."""
+    number = draw(st.integers(1, most_runs))
+    f2p, p2p = [], []
+    controls: tuple[list[dict[str, Observed]], ...] = ([{} for _ in range(number)], [{} for _ in range(number)])
+    for n in range(draw(st.sampled_from([0, 1, *range(2, 7), *range(4, 7)]))):
+        home, kind = draw(st.sampled_from(["f", "ff", "p", "p", "pp", "p", "f", "fp"])), draw(st.sampled_from(KINDS))
+        f2p += [f"t{n}"] * home.count("f")
+        p2p += [f"t{n}"] * home.count("p")
+        members = draw(st.sampled_from(MEMBERS))
+        for runs, allowed in zip(controls, kind, strict=True):
+            every_run = st.sampled_from(list(product(allowed, repeat=number)))
+            found = [draw(every_run) for _ in members or ("itself",)]
+            for run, outcomes in zip(runs, zip(*found, strict=True), strict=True):
+                below = dict(zip(members, outcomes, strict=True)) if members else {}
+                run[f"t{n}"] = Observed(worst(outcomes), outcomes[0][:1], below)
+    empty, oracle = (tuple(Run("sha256:image", 0, run) for run in runs) for runs in controls)
+    return Case(tuple(f2p), tuple(p2p), empty, oracle)
+
+
+policies = st.builds(
+    lambda floor, more: Policy(floor, frozenset({Outcome.PASSED, *more})),
+    st.integers(0, 3),
+    st.sets(st.sampled_from([Outcome.XFAILED, Outcome.XPASSED])),
+)
+
+
+def passes(policy: Policy, outcomes: tuple[Outcome, ...]) -> str:
+    """Over its runs an id passes always, sometimes or never."""
+    passed = sum(outcome in policy.passing for outcome in outcomes)
+    return "always" if passed == len(outcomes) else "sometimes" if passed else "never"
+
+
+def rows_of(found: tuple[Finding, ...], name: ListName, judged: Table) -> list[Row]:
+    ids = {test for finding in found if finding.list is name for test in finding.ids}
+    return [row for row in judged.rows if row.id in ids]
+
+
+# ---- the order of things means nothing
+
+
+@repeatable
+@given(cases(), policies, st.randoms())
+def test_the_order_of_rows_does_not_matter(case: Case, policy: Policy, random: Random) -> None:
+    rows = list(case.table.rows)
+    random.shuffle(rows)
+    assert rules.decide(Table(tuple(rows)), policy) == rules.decide(case.table, policy)
+
+
+@repeatable
+@given(cases(), st.randoms())
+def test_the_order_and_the_repetition_of_listed_ids_do_not_matter(case: Case, random: Random) -> None:
+    f2p, p2p = (random.sample(ids * 2, 2 * len(ids)) for ids in (case.f2p, case.p2p))
+    assert table.build(f2p, p2p, case.empty, case.oracle) == case.table
+
+
+@repeatable
+@given(cases(), policies, st.randoms())
+def test_the_order_of_a_controls_runs_does_not_matter(case: Case, policy: Policy, random: Random) -> None:
+    empty, oracle = random.sample(case.empty, len(case.empty)), random.sample(case.oracle, len(case.oracle))
+
+    def decide(*controls: tuple[Run, ...]) -> Decision:
+        decision = rules.decide(table.build(case.f2p, case.p2p, *controls), policy)
+        # which run it was that the empty control solved is all that may differ
+        reasons = (replace(f, cause="") if f.rule is Rule.EMPTY_PASSES else f for f in decision.reasons)
+        return replace(decision, reasons=tuple(reasons))
+
+    assert decide(tuple(empty), tuple(oracle)) == decide(case.empty, case.oracle)
+
+
+# ---- what is dropped, kept, refused
+
+
+@repeatable
+@given(cases(), policies)
+def test_a_dropped_p2p_never_passed_or_is_flaky_with_the_reference_and_no_stable_pass_without(
+    case: Case, policy: Policy
+) -> None:
+    for row in rows_of(rules.decide(case.table, policy).dropped, P2P, case.table):
+        before, after = passes(policy, row.empty), passes(policy, row.oracle)
+        assert (before, after) == ("never", "never") or (after == "sometimes" and before != "always")
+
+
+@repeatable
+@given(cases(), policies)
+def test_a_dropped_f2p_did_not_run_with_the_reference_and_never_passed(case: Case, policy: Policy) -> None:
+    for row in rows_of(rules.decide(case.table, policy).dropped, F2P, case.table):
+        assert set(row.oracle) <= NOT_RUN
+        assert passes(policy, row.empty) == "never"
+        assert not any(policy.passing & set(after) for _, after in row.members.values())
+
+
+@repeatable
+@given(cases(), policies)
+def test_no_member_of_a_dropped_group_would_refuse_alone(case: Case, policy: Policy) -> None:
+    dropped = rules.decide(case.table, policy).dropped
+    for name in ListName:
+        for row in rows_of(dropped, name, case.table):
+            members = [Row(test, frozenset({name}), *outcomes) for test, outcomes in row.members.items()]
+            reasons = rules.decide(Table(tuple(members)), policy).reasons
+            assert not [finding for finding in reasons if finding.ids]
+
+
+@repeatable
+@given(cases(), policies)
+def test_every_listed_id_is_kept_dropped_or_refused(case: Case, policy: Policy) -> None:
+    decision = rules.decide(case.table, policy)
+    for name, ids, kept in ((F2P, case.f2p, decision.kept_f2p), (P2P, case.p2p, decision.kept_p2p)):
+        told = [test for f in (*decision.dropped, *decision.reasons) if f.list is name for test in f.ids]
+        assert sorted([*kept, *told]) == sorted(set(ids))
+
+
+@repeatable
+@given(cases(), policies)
+def test_the_verdict_says_what_the_findings_say(case: Case, policy: Policy) -> None:
+    decision = rules.decide(case.table, policy)
+    if decision.reasons:
+        assert decision.verdict is Verdict.REFUSED
+    else:
+        assert decision.verdict is (Verdict.REPAIRED if decision.dropped else Verdict.CLEAN)
+    assert {finding.rule for finding in decision.dropped} <= rules.DROPS
+    assert not {finding.rule for finding in decision.reasons} & rules.DROPS
+
+
+def forgiven(case: Case, policy: Policy) -> tuple[Case, Policy, Decision]:
+    """The case without what refuses it: without the ids, with a floor that it meets, with an F2P where it needs one."""
+    bad = {test for finding in rules.decide(case.table, policy).reasons for test in finding.ids}
+    case, policy = case.without(bad), replace(policy, min_p2p=0)
+    if rules.decide(case.table, policy).reasons:
+        case = case.measuring()
+    return case, policy, rules.decide(case.table, policy)
+
+
+@repeatable
+@given(cases(), policies)
+def test_an_admitted_task_scores_one_with_the_reference_and_nothing_without(case: Case, policy: Policy) -> None:
+    case, policy, decision = forgiven(case, policy)
+    assert rules.admits(decision.verdict)
+    kept = [row for row in case.table.rows if row.id in (*decision.kept_f2p, *decision.kept_p2p)]
+    empty, oracle = rules.scores(kept, policy.passing)
+    assert set(oracle) == {1.0}
+    assert set(empty) == {0.0}
+
+
+@repeatable
+@given(cases(), policies)
+def test_a_repaired_task_decided_again_on_its_kept_lists_is_clean(case: Case, policy: Policy) -> None:
+    case, policy, decision = forgiven(case, policy)
+    assume(decision.verdict is Verdict.REPAIRED)
+    floors = [replace(policy, min_p2p=floor) for floor in range(len(decision.kept_p2p) + 1)]
+    policy = [stricter for stricter in floors if not rules.decide(case.table, stricter).reasons][-1]
+    again = rules.decide(table.build(decision.kept_f2p, decision.kept_p2p, case.empty, case.oracle), policy)
+    assert again == Decision(Verdict.CLEAN, decision.kept_f2p, decision.kept_p2p, (), ())
+    assert rules.settle(decision, again) == decision
+
+
+# ---- what refuses goes on refusing
+
+
+@repeatable
+@given(cases(), policies, st.data())
+def test_adding_a_regression_always_refuses(case: Case, policy: Policy, data: st.DataObject) -> None:
+    case, policy, _ = forgiven(case, policy)
+    number = len(case.empty)
+    before = data.draw(st.sampled_from(list(product(sorted(policy.passing), repeat=number))))
+    bad = [found for found in product(Outcome, repeat=number) if not policy.passing.issuperset(found)]
+    added = Row("worse", frozenset({P2P}), before, data.draw(st.sampled_from(bad)))
+    decision = rules.decide(Table((*case.table.rows, added)), policy)
+    assert decision.verdict is Verdict.REFUSED
+    assert [(finding.rule, finding.ids) for finding in decision.reasons] == [(Rule.REGRESSION, ("worse",))]
+
+
+@repeatable
+@given(cases(), policies, st.integers(1, 5))
+def test_a_higher_floor_admits_nothing_more(case: Case, policy: Policy, more: int) -> None:
+    judged = forgiven(case, policy)[0].table
+    decision = rules.decide(judged, policy)
+    stricter = rules.decide(judged, replace(policy, min_p2p=policy.min_p2p + more))
+    assert rules.admits(decision.verdict) or not rules.admits(stricter.verdict)
+    assert stricter.dropped == decision.dropped
+    assert {finding.rule for finding in stricter.reasons} - {finding.rule for finding in decision.reasons} <= {
+        Rule.FEW_P2P
+    }
+
+
+@repeatable
+@given(cases(), policies, st.data())
+def test_listing_an_id_in_the_other_list_too_always_refuses(case: Case, policy: Policy, data: st.DataObject) -> None:
+    case, policy, _ = forgiven(case, policy)
+    assume(case.f2p or case.p2p)
+    both = data.draw(st.sampled_from([*case.f2p, *case.p2p]))
+    decision = rules.decide(table.build((*case.f2p, both), (*case.p2p, both), case.empty, case.oracle), policy)
+    [reason] = [finding for finding in decision.reasons if finding.rule is Rule.BOTH_LISTS]
+    assert both in reason.ids
+
+
+@repeatable
+@given(cases(), policies, st.lists(st.text(max_size=5), min_size=1, max_size=3))
+def test_a_patch_that_does_not_apply_refuses_for_that_alone(case: Case, policy: Policy, errors: list[str]) -> None:
+    decision = rules.decide(replace(case.table, patch_errors=tuple(errors)), policy)
+    assert [(finding.rule, finding.cause) for finding in decision.reasons] == [
+        (Rule.PATCH, error) for error in sorted(set(errors))
+    ]
+    assert decision.dropped == ()
+
+
+# ---- the plain rule
+
+
+def plain(row: Row, name: ListName, policy: Policy) -> str:
+    """With one run: what passes with the reference is kept, both fail → drop, only the oracle fails → refuse."""
+    if passes(policy, row.oracle) == "always":
+        return "keep"
+    if name is P2P and set(row.oracle) <= BROKE and set(row.empty) <= NOT_RUN:
+        return "ambiguous: empty did not see it, so it did not see it fail"
+    if name is F2P and not set(row.oracle) <= NOT_RUN:
+        return "ambiguous: that it fails without the reference says nothing, it is meant to"
+    return "drop" if passes(policy, row.empty) == "never" else "refuse"
+
+
+@repeatable
+@given(cases(most_runs=1), policies)
+def test_with_one_run_the_rule_is_the_plain_one_and_refuses_what_is_ambiguous(case: Case, policy: Policy) -> None:
+    rows = [row for row in case.table.rows if not row.members]
+    decision = rules.decide(Table(tuple(rows)), policy)
+    for name, kept in ((F2P, decision.kept_f2p), (P2P, decision.kept_p2p)):
+        dropped = rows_of(decision.dropped, name, case.table)
+        refused = rows_of(decision.reasons, name, case.table)
+        for row in rows:
+            if name in row.lists:
+                said = "keep" if row.id in kept else "drop" if row in dropped else "refuse" if row in refused else ""
+                wanted = plain(row, name, policy)
+                assert said == ("refuse" if wanted.startswith("ambiguous") else wanted)
+
+
+# ---- and the properties above have seen it all
+
+
+def test_the_tables_bring_about_every_rule_and_verdict() -> None:
+    seen: set[Rule | Verdict] = set()
+
+    @settings(repeatable, max_examples=600)
+    @given(cases(), policies)
+    def look(case: Case, policy: Policy) -> None:
+        decision = rules.decide(case.table, policy)
+        seen.update(finding.rule for finding in (*decision.dropped, *decision.reasons))
+        seen.update([decision.verdict, forgiven(case, policy)[2].verdict])
+
+    look()
+    assert seen == {*Rule, *Verdict} - {Rule.PATCH, Rule.NOT_CONFIRMED}

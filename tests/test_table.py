@@ -1,0 +1,273 @@
+"""Runs to the outcome table, and what the rule makes of ids that only a table can tell: listed twice, or groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from repair import resolve, rules, table
+from repair.model import Decision, ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
+from repair.record import Item
+
+PASSED, XFAILED, SKIPPED, MISSING = Outcome.PASSED, Outcome.XFAILED, Outcome.SKIPPED, Outcome.MISSING
+ERROR, FAILED = Outcome.ERROR, Outcome.FAILED
+F2P, P2P = ListName.F2P, ListName.P2P
+NO_FLOOR = Policy(min_p2p=0)
+
+Members = Mapping[str, Outcome]
+
+
+def run(observed: Mapping[str, Observed] | None = None, **outcomes: Outcome) -> Run:
+    """An observed run, of whole observations or of bare outcomes."""
+    return Run("sha256:image", 0, {**(observed or {}), **{test: Observed(found) for test, found in outcomes.items()}})
+
+
+def unapplied(error: str) -> Run:
+    return Run("sha256:image", None, {}, patch=error)
+
+
+def group(members: Members, cause: str = "") -> Observed:
+    return Observed(max(members.values(), key=lambda outcome: outcome.severity), cause, members)
+
+
+def only(built: Table) -> Row:
+    [row] = built.rows
+    return row
+
+
+def test_rows_are_sorted_and_hold_an_outcome_a_run() -> None:
+    built = table.build(
+        ["b"], ["c", "a"], [run(a=PASSED, b=FAILED, c=ERROR)] * 2, [run(a=PASSED, b=PASSED, c=SKIPPED), run(a=FAILED)]
+    )
+    assert [(row.id, set(row.lists), row.empty, row.oracle) for row in built.rows] == [
+        ("a", {P2P}, (PASSED, PASSED), (PASSED, FAILED)),
+        ("b", {F2P}, (FAILED, FAILED), (PASSED, MISSING)),
+        ("c", {P2P}, (ERROR, ERROR), (SKIPPED, MISSING)),
+    ]
+    assert built.patch_errors == ()
+
+
+def test_what_a_run_does_not_speak_of_is_missing_with_a_cause() -> None:
+    row = only(table.build([], ["t"], [run()], [run(other=PASSED)]))
+    assert (row.empty, row.oracle) == ((MISSING,), (MISSING,))
+    assert row.cause_empty
+    assert row.cause_oracle
+
+
+def test_an_id_that_is_listed_twice_counts_once() -> None:
+    built = table.build(["f", "f"], ["p"] * 10, [run(f=FAILED, p=PASSED)], [run(f=PASSED, p=PASSED)])
+    assert [row.id for row in built.rows] == ["f", "p"]
+    decision = rules.decide(built, Policy(min_p2p=2))
+    assert (decision.kept_f2p, decision.kept_p2p) == (("f",), ("p",))
+    assert [finding.rule for finding in decision.reasons] == [Rule.FEW_P2P]
+
+
+def test_an_id_in_both_lists_is_one_row() -> None:
+    row = only(table.build(["t"], ["t"], [run(t=FAILED)], [run(t=PASSED)]))
+    assert row.lists == {F2P, P2P}
+
+
+def test_empty_lists_give_an_empty_table() -> None:
+    assert table.build([], [], [run(t=PASSED)], [run(t=PASSED)]) == Table(())
+
+
+def test_ids_count_to_the_last_character() -> None:
+    ids = ["t[a]", "t[A]", "t[a] ", "t[ä]", "t[a\u0308]"]
+    built = table.build([], ids, [run({ids[0]: Observed(PASSED)})], [run({ids[0]: Observed(PASSED)})])
+    assert {row.id: row.oracle for row in built.rows} == {
+        test: (PASSED if test == "t[a]" else MISSING,) for test in ids
+    }
+
+
+@pytest.mark.parametrize(
+    ("causes", "smallest"),
+    [
+        pytest.param(["b", "a", "c"], "a", id="the smallest text"),
+        pytest.param(["", "b", ""], "b", id="a run without one says nothing"),
+        pytest.param(["", ""], "", id="no run has one"),
+        pytest.param([], "", id="no run"),
+    ],
+)
+def test_the_cause_over_several_runs(causes: list[str], smallest: str) -> None:
+    seen = [run({"t": Observed(FAILED, cause)}) for cause in causes]
+    row = only(table.build([], ["t"], seen, [run(t=PASSED)]))
+    assert (row.cause_empty, row.cause_oracle) == (smallest, "")
+    assert only(table.build([], ["t"], [run(t=PASSED)], seen)).cause_oracle == smallest
+
+
+@pytest.mark.parametrize(
+    ("empty", "oracle", "errors"),
+    [
+        pytest.param(["tests.patch: a"], ["tests.patch: a"], ("tests.patch: a",) * 2, id="in both controls"),
+        pytest.param([None], ["oracle.patch: a"], ("oracle.patch: a",), id="under the oracle only"),
+        pytest.param(["tests.patch: a"], [None], ("tests.patch: a",), id="under empty only"),
+        pytest.param([None, None], [None, "oracle.patch: a"], ("oracle.patch: a",), id="in one run of several"),
+        pytest.param([None], [""], ("",), id="without a word"),
+    ],
+)
+def test_where_a_patch_did_not_apply_there_are_no_outcomes(
+    empty: list[str | None], oracle: list[str | None], errors: tuple[str, ...]
+) -> None:
+    controls = [
+        [run({"t": group({"t[1]": FAILED})}) if error is None else unapplied(error) for error in control]
+        for control in (empty, oracle)
+    ]
+    built = table.build(["t"], ["u"], *controls)
+    assert built == Table((Row("t", frozenset({F2P}), (), ()), Row("u", frozenset({P2P}), (), ())), errors)
+    decision = rules.decide(built, Policy())
+    assert {finding.rule for finding in decision.reasons} == {Rule.PATCH}
+    assert not decision.dropped
+
+
+# ---- groups
+
+
+def test_members_over_runs_are_missing_where_they_were_not_seen() -> None:
+    before = [run({"t": Observed(MISSING, "no such file")}), run({"t": group({"t[2]": FAILED, "t[1]": PASSED})})]
+    after = [run({"t": group({"t[1]": PASSED, "t[3]": SKIPPED})}), run()]
+    row = only(table.build(["t"], [], before, after))
+    assert dict(row.members) == {
+        "t[1]": ((MISSING, PASSED), (PASSED, MISSING)),
+        "t[2]": ((MISSING, FAILED), (MISSING, MISSING)),
+        "t[3]": ((MISSING, MISSING), (SKIPPED, MISSING)),
+    }
+    assert list(row.members) == sorted(row.members)
+    assert (row.empty, row.oracle) == ((MISSING, FAILED), (SKIPPED, MISSING))
+
+
+def decide(
+    f2p: Mapping[str, tuple[Members, Members]], p2p: Mapping[str, tuple[Members, Members]], policy: Policy = NO_FLOOR
+) -> Decision:
+    """One run each of groups that are given as their (empty, oracle) members; no members is a plain id that passes."""
+    both = {**f2p, **p2p}
+    controls = [
+        [run({test: group(members[at]) if members[at] else Observed(PASSED) for test, members in both.items()})]
+        for at in (0, 1)
+    ]
+    return rules.decide(table.build(f2p, p2p, *controls), policy)
+
+
+SOLVED: tuple[Members, Members] = ({"g[1]": FAILED, "g[2]": FAILED}, {"g[1]": PASSED, "g[2]": PASSED})
+PLAIN: tuple[Members, Members] = ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("oracle", "verdict", "rule"),
+    [
+        pytest.param({"g[1]": PASSED, "g[2]": PASSED}, Verdict.CLEAN, None, id="all members pass: keep"),
+        pytest.param({"g[1]": SKIPPED, "g[2]": MISSING}, Verdict.REPAIRED, Rule.UNOBSERVED, id="none runs: drop"),
+        pytest.param({"g[1]": PASSED, "g[2]": SKIPPED}, Verdict.REFUSED, Rule.MIXED_GROUP, id="pass and skip: mixed"),
+        pytest.param({"g[1]": PASSED, "g[2]": MISSING}, Verdict.REFUSED, Rule.MIXED_GROUP, id="pass and miss: mixed"),
+        pytest.param({"g[1]": PASSED, "g[2]": FAILED}, Verdict.REFUSED, Rule.FAILED, id="pass and fail: failed"),
+        pytest.param({"g[1]": SKIPPED, "g[2]": ERROR}, Verdict.REFUSED, Rule.FAILED, id="skip and err: failed"),
+        pytest.param({"g[1]": PASSED, "g[2]": XFAILED}, Verdict.REFUSED, Rule.FAILED, id="pass and xfail: failed"),
+        pytest.param({"g[1]": PASSED}, Verdict.CLEAN, None, id="all that are left pass: keep"),
+    ],
+)
+def test_an_f2p_group_is_the_worst_of_its_members(oracle: Members, verdict: Verdict, rule: Rule | None) -> None:
+    decision = decide({"g": (SOLVED[0], oracle), "h": ({"h[1]": FAILED}, {"h[1]": PASSED})}, {})
+    assert decision.verdict is verdict
+    findings = [(finding.rule, finding.ids) for finding in (*decision.dropped, *decision.reasons)]
+    assert findings == ([(rule, ("g",))] if rule else [])
+
+
+def test_a_mixed_group_goes_by_what_the_policy_lets_pass() -> None:
+    halves = {"g": (SOLVED[0], {"g[1]": XFAILED, "g[2]": SKIPPED}), "h": ({"h[1]": FAILED}, {"h[1]": PASSED})}
+    passing = frozenset({PASSED, XFAILED})
+    assert [finding.rule for finding in decide(halves, {}).reasons] == [Rule.FAILED]
+    assert [finding.rule for finding in decide(halves, {}, Policy(0, passing)).reasons] == [Rule.MIXED_GROUP]
+
+
+@pytest.mark.parametrize(
+    ("name", "empty", "oracle", "rule"),
+    [
+        pytest.param(P2P, "FP", "FF", Rule.REGRESSION, id="P2P: one passed without the reference and fails with it"),
+        pytest.param(P2P, "FP", "Fs", Rule.REGRESSION, id="P2P: one passed without the reference and skips with it"),
+        pytest.param(P2P, "FP", "F-", Rule.REGRESSION, id="P2P: one passed without the reference and is gone with it"),
+        pytest.param(P2P, "Fs", "FF", Rule.UNOBSERVED_BEFORE, id="P2P: one skipped without and fails with it"),
+        pytest.param(P2P, "F-", "sE", Rule.UNOBSERVED_BEFORE, id="P2P: one was not there without and errs with it"),
+        pytest.param(F2P, "sP", "ss", Rule.LOST, id="F2P: one passed without the reference and skips with it"),
+        pytest.param(P2P, "Fs", "Fs", None, id="P2P: one fails and one skips in both: drop"),
+        pytest.param(P2P, "FF", "FP", None, id="P2P: one fails in both and one is mended: drop"),
+        pytest.param(F2P, "Fs", "ss", None, id="F2P: none passed without and all skip with it: drop"),
+    ],
+)
+def test_a_group_does_not_hide_what_refuses_a_member(
+    name: ListName, empty: str, oracle: str, rule: Rule | None
+) -> None:
+    letters = {"P": PASSED, "s": SKIPPED, "F": FAILED, "E": ERROR}
+    before, after = (
+        {f"g[{n}]": letters[letter] for n, letter in enumerate(control) if letter != "-"} for control in (empty, oracle)
+    )
+    f2p: dict[str, tuple[Members, Members]] = {"h": ({"h[1]": FAILED}, {"h[1]": PASSED})}
+    groups = {"g": (before, after)}
+    decision = decide(f2p | groups, {}) if name is F2P else decide(f2p, groups)
+    assert [(finding.rule, finding.ids) for finding in decision.reasons] == ([(rule, ("g",))] if rule else [])
+    assert [finding.ids for finding in decision.dropped] == ([] if rule else [("g",)])
+
+
+def test_a_group_is_mixed_where_members_pass_in_another_run() -> None:
+    whole, half = group({"g[1]": SKIPPED, "g[2]": SKIPPED}), group({"g[1]": PASSED, "g[2]": SKIPPED})
+    before, after = [run({"g": group(SOLVED[0])})] * 2, [run({"g": whole}), run({"g": half})]
+    decision = rules.decide(table.build(["g"], [], before, after), NO_FLOOR)
+    assert Rule.MIXED_GROUP in {finding.rule for finding in decision.reasons}
+
+
+@pytest.mark.parametrize(
+    ("f2p", "p2p", "shared"),
+    [
+        pytest.param({"g": SOLVED}, {"g[1]": PLAIN}, ("g", "g[1]"), id="an F2P group and its member"),
+        pytest.param({"g[1]": PLAIN}, {"g": SOLVED}, ("g", "g[1]"), id="a P2P group and its member"),
+        pytest.param({"g": SOLVED}, {"file": SOLVED}, ("file", "g"), id="two groups with the same members"),
+        pytest.param(
+            {"g": SOLVED},
+            {"file": ({"g[2]": PASSED, "x": PASSED}, {"g[2]": PASSED, "x": PASSED})},
+            ("file", "g"),
+            id="two groups that share one member",
+        ),
+        pytest.param(
+            {"g": SOLVED}, {"file": ({"g[1]": PASSED}, {"x": PASSED})}, ("file", "g"), id="shared under empty only"
+        ),
+        pytest.param({"g": SOLVED}, {"g": SOLVED}, ("g",), id="one group in both lists"),
+        pytest.param({"g": SOLVED}, {"h": ({"h[1]": PASSED}, {"h[1]": PASSED})}, (), id="groups apart"),
+        pytest.param({"g": SOLVED, "g[1]": PLAIN}, {"h": PLAIN}, (), id="a group and its member in one list"),
+    ],
+)
+def test_groups_that_overlap_across_the_lists(
+    f2p: Mapping[str, tuple[Members, Members]], p2p: Mapping[str, tuple[Members, Members]], shared: tuple[str, ...]
+) -> None:
+    found = [finding.ids for finding in decide(f2p, p2p).reasons if finding.rule is Rule.BOTH_LISTS]
+    assert found == ([shared] if shared else [])
+
+
+# ---- one test under two names
+
+
+def resolved(ids: Sequence[str], outcome: Outcome) -> Run:
+    """A run that collected one test, whose id begins at the rootdir or at the working directory."""
+    item = Item(other="sub/test_a.py::T::test_m", groups=())
+    seen = resolve.Seen({"test_a.py::T::test_m": (outcome, "")}, {"test_a.py::T::test_m": item})
+    return run(resolve.resolve(ids, seen))
+
+
+@pytest.mark.parametrize(
+    ("f2p", "p2p"),
+    [
+        pytest.param("sub/test_a.py::T::test_m", "test_a.py::T::test_m", id="from the working directory and the root"),
+        pytest.param("test_a.py::T::test_m", "sub/test_a.py::T::test_m", id="from the root and the working directory"),
+        pytest.param("test_a.py::T::test_m", "test_a.py::T::()::test_m", id="as pytest 3 and later ones spell it"),
+    ],
+)
+def test_a_test_in_both_lists_under_two_names_refuses(f2p: str, p2p: str) -> None:
+    ids = [f2p, p2p]
+    decision = rules.decide(table.build([f2p], [p2p], [resolved(ids, FAILED)], [resolved(ids, PASSED)]), NO_FLOOR)
+    assert [(finding.rule, finding.ids) for finding in decision.reasons] == [(Rule.BOTH_LISTS, tuple(sorted(ids)))]
+
+
+def test_a_test_under_two_names_in_one_list_counts_once_for_the_floor() -> None:
+    ids = ["sub/test_a.py::T::test_m", "test_a.py::T::()::test_m", "test_a.py::T::test_m"]
+    seen = resolved(ids, PASSED)
+    solved = [run({**seen.observed, "f": Observed(outcome)}) for outcome in (FAILED, PASSED)]
+    decision = rules.decide(table.build(["f"], ids, solved[:1], solved[1:]), Policy(min_p2p=2))
+    assert [finding.rule for finding in decision.reasons] == [Rule.FEW_P2P]
