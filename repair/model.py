@@ -164,7 +164,7 @@ class Image:
 class Control:
     """Everything that is ever executed: patches on an image, and the ids to score.
 
-    `patches` are (name, bytes) in order; `skip` are ids that ended a run twice and are set aside.
+    `patches` are (name, bytes) in order, `repeat` counts from 0, `confirm` says that the lists are trimmed ones.
     """
 
     task: Task

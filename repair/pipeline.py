@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ from repair.model import (
 )
 from repair.pool import Pool
 from repair.sandbox import Sandbox
-from repair.store import Workspace, alive, has_record, inputs, is_dead, known_runs, new_run_id
+from repair.store import Workspace, alive, has_record, inputs, is_dead, known_runs, new_run_id, written
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 
@@ -223,9 +224,16 @@ class _Work:
             result = Result(task, State.FAILED if first else State.NOT_RUN, error=err)
         except RepairError as err:
             result = Result(task, State.FAILED, error=err)
+        except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
+            result = Result(task, State.FAILED, error=self._bug(task))
         result = replace(result, seconds=time.monotonic() - begin)
         self.say(Event(task.instance_id, _spell(result), done=True))
         return result
+
+    def _bug(self, task: Task) -> RepairError:
+        file = self.workspace.attempt(task, "bug") / "traceback"
+        file.write_text(traceback.format_exc())
+        return RepairError("a bug of repair's kept this task from a verdict", f"please report it with {file}")
 
     def _stopped(self) -> bool:
         return self.lost.is_set() or self.sandbox.closed
@@ -310,7 +318,8 @@ class _Work:
             attempts.append(self.workspace.attempt(task, f"{control.kind}-{suffix}{control.repeat + 1}"))
             return attempts[-1]
 
-        run = runner.observe(self.sandbox, control, image, attempt)
+        with written(self.workspace.root):
+            run = runner.observe(self.sandbox, control, image, attempt)
         if not control.confirm:
             self.workspace.note(task, key, run, attempts)
         self.say(Event(task.instance_id, f"{name}: observed in {time.monotonic() - begin:.1f} s"))
