@@ -220,10 +220,11 @@ class _Work:
             with self.workspace.task_lock(task, self._stopped):
                 result = what(self, task)
         except EngineLost as err:
-            first = self.lost.set_first()
+            first = self.lost.set_first() and not self.sandbox.closed
             result = Result(task, State.FAILED if first else State.NOT_RUN, error=err)
         except RepairError as err:
-            result = Result(task, State.FAILED, error=err)
+            stopping = self.sandbox.closed  # then it failed because its container was taken away
+            result = Result(task, State.NOT_RUN if stopping else State.FAILED, error=err)
         except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
             result = Result(task, State.FAILED, error=self._bug(task))
         result = replace(result, seconds=time.monotonic() - begin)

@@ -54,7 +54,6 @@ INSIDE = "repair.inside"  # runs in containers: in no ring
 BESIDE: dict[str, frozenset[str]] = {
     "repair.resolve": frozenset({"repair.junit", "repair.record"}),
     "repair.report.terminal": frozenset({"repair.report.words"}),
-    "repair.formats": frozenset({"repair.formats.native"}),
     "repair.sandbox": frozenset({"repair.archive"}),
     "repair.patch": frozenset({"repair.archive", "repair.sandbox"}),
     "repair.evidence": frozenset({"repair.sandbox"}),
