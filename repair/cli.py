@@ -378,8 +378,8 @@ def clean(
 
     Example: repair clean
     """
+    from repair.runs import is_dead, is_of_this_host, new_run_id
     from repair.sandbox import Sandbox
-    from repair.store import is_dead, is_of_this_host, new_run_id
 
     sandbox = Sandbox(new_run_id())
     left, removed = sandbox.left_over(), 0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from repair.errors import EngineError
 from repair.model import Panel
+from repair.runs import new_run_id
 from repair.sandbox import Sandbox
-from repair.store import new_run_id
 
 LITTLE_DISK = 5 << 30
 

@@ -35,8 +35,9 @@ from repair.model import (
     Verdict,
 )
 from repair.pool import Pool
+from repair.runs import alive, is_dead, known_runs, new_run_id
 from repair.sandbox import Sandbox
-from repair.store import Workspace, alive, has_record, inputs, is_dead, known_runs, new_run_id, written
+from repair.store import Workspace, has_record, inputs, written
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 
@@ -221,7 +222,7 @@ class _Work:
                 result = what(self, task)
         except EngineLost as err:
             first = self.lost.set_first() and not self.sandbox.closed
-            result = Result(task, State.FAILED if first else State.NOT_RUN, error=err)
+            result = Result(task, State.FAILED, error=err) if first else Result(task, State.NOT_RUN)
         except RepairError as err:
             stopping = self.sandbox.closed  # then it failed because its container was taken away
             result = Result(task, State.NOT_RUN if stopping else State.FAILED, error=err)

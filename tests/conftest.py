@@ -33,7 +33,7 @@ def panel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_task(panel: Path) -> MakeTask:
-    """Write a task into `panel`: `make_task("name", f2p=[...], p2p=[...], oracle=b"...", tests=b"...", image="...")`."""
+    """Write a task into `panel`: `make_task("name", f2p=[...], p2p=[...], oracle=b"...", tests=b"...", **keys)`."""
 
     def make(
         name: str = "task-1",

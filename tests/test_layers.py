@@ -41,6 +41,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.pool",
             "repair.documents",
             "repair.store",
+            "repair.runs",
             "repair.reports",
         }
     ),
@@ -59,6 +60,7 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.evidence": frozenset({"repair.sandbox"}),
     "repair.runner": frozenset({"repair.archive", "repair.evidence", "repair.patch", "repair.sandbox"}),
     "repair.store": frozenset({"repair.documents"}),
+    "repair.runs": frozenset({"repair.documents", "repair.store"}),
     "repair.pipeline": frozenset({"repair.check"}),
     "repair.gate": frozenset({"repair.check"}),
     "repair.cli": frozenset({"repair.progress", "repair.views"}),

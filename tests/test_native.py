@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repair.errors import UsageError
-from repair.formats import FORMATS, native
+from repair.formats import native
 from repair.model import Policy, Select, Task
 
 
@@ -57,7 +57,6 @@ def test_every_optional_key_has_its_default(panel: Path, make_task: MakeTask) ->
     assert task.test_cmd == ("python3", "-m", "pytest")
     assert (task.workdir, task.timeout, task.cpus, task.memory) == ("/testbed", 1800.0, 2.0, 4 << 30)
     assert (task.network, task.user, task.platform) == ("none", None, None)
-    assert FORMATS["native"] is native
 
 
 def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTask) -> None:

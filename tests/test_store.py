@@ -1,18 +1,15 @@
-"""The disk: what changes a digest, records that nothing replaces, and which runs are alive."""
+"""The disk: what changes a digest, and records that nothing replaces."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from repair import store
 from repair.documents import sha256
 from repair.errors import StoreError
 from repair.model import Observed, Outcome, Policy, Run
+from repair.runs import new_run_id
 from repair.store import Workspace
 
 
@@ -332,67 +330,9 @@ def test_a_journal_entry_that_is_not_whole_counts_as_absent(task: Path, spoil: C
 def test_the_latest_log_is_no_confirmation_s(task: Path) -> None:
     panel, loaded = records.load(task)
     assert store.latest_log(panel, loaded, "empty") is None
-    workspace = Workspace(panel, store.new_run_id())
+    workspace = Workspace(panel, new_run_id())
     for number, label in enumerate(["empty-1", "oracle-1", "empty-1", "empty-confirm-1"]):
         log = workspace.attempt(loaded, label) / "log"
         log.write_text(str(number))
         os.utime(log, ns=(number, number))
     assert [(store.latest_log(panel, loaded, kind) or task).read_text() for kind in ("empty", "oracle")] == ["2", "1"]
-
-
-# ---- which runs are alive
-
-
-def _live(pipe: Connection, folder: str | None) -> None:
-    if folder is not None:
-        os.environ["TMPDIR"] = folder
-    run_id = store.new_run_id()
-    with store.alive(run_id):
-        pipe.send(run_id)
-        pipe.recv()
-
-
-def start(folder: Path | None = None) -> tuple[multiprocessing.process.BaseProcess, Connection, str]:
-    """Another process that holds a run: it, the pipe that ends it, and the run's id."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_live, args=(there, folder and str(folder)), daemon=True)
-    process.start()
-    return process, here, here.recv()
-
-
-def test_a_run_is_dead_when_its_process_is_and_not_before() -> None:
-    process, _, run_id = start()
-    assert store.is_of_this_host(run_id)
-    assert not store.is_dead(run_id)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.join()
-    assert store.is_dead(run_id)
-    assert store.is_dead(run_id)
-
-
-def test_a_run_that_ended_is_dead() -> None:
-    process, pipe, run_id = start()
-    pipe.send("end")
-    process.join()
-    assert store.is_dead(run_id)
-
-
-def test_a_run_with_temporary_files_elsewhere_lives_too(tmp_path: Path) -> None:
-    process, pipe, run_id = start(tmp_path)
-    try:
-        assert not store.is_dead(run_id)
-    finally:
-        process.kill()
-        process.join()
-        pipe.close()
-    assert store.is_dead(run_id)
-
-
-def test_of_another_host_s_run_nothing_is_known() -> None:
-    host, pid, number = store.new_run_id().rsplit("-", 2)
-    assert not store.is_dead(f"{host}x-{pid}-{number}")
-    assert not store.is_of_this_host(f"other-{host}-{pid}-{number}")
-    assert not store.is_dead("")
-    assert len({store.new_run_id() for _ in range(100)}) == 100

@@ -1,0 +1,1 @@
+"""Tests that break a real engine, kill containers, and stop or kill `repair` itself."""

@@ -1,0 +1,137 @@
+"""`repair` in a process of its own: started, watched line by line, signalled, ended."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+PATIENCE = 90  # seconds after which a test that waits for something gives up
+REPAIR = (sys.executable, "-m", "repair")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a finished command left: exit status (negative: its signal) and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Docker:
+    """The docker command against one engine; `address` None is the user's own."""
+
+    address: str | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, **({} if self.address is None else {"DOCKER_HOST": self.address})}
+
+    def __call__(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["docker", *arguments], env=self.environment, check=True, text=True, stdout=subprocess.PIPE
+        )
+        return done.stdout
+
+    def containers(self, *tasks: str) -> list[str]:
+        """The ids of all containers of these tasks, running or not; of any task where none is named."""
+        labels = [f"label=repair.task={task}" for task in tasks] or ["label=repair.run"]
+        return [found for label in labels for found in self("ps", "-aq", "--filter", label).split()]
+
+    def in_test(self, task: str, number: int = 1) -> list[str]:
+        """Wait until `number` containers of a task are inside the test that makes /tmp/begun; their ids."""
+
+        def inside() -> list[str]:
+            found = [box for box in self.containers(task) if self._has(box, "/tmp/begun")]
+            return found if len(found) >= number else []
+
+        return eventually(inside)
+
+    def _has(self, box: str, file: str) -> bool:
+        command = ["docker", "exec", box, "test", "-e", file]
+        return subprocess.run(command, env=self.environment, capture_output=True, check=False).returncode == 0
+
+
+class LiveRun:
+    """A running `repair` command. `lines` holds what it printed so far."""
+
+    def __init__(self, arguments: Sequence[str | Path], docker: Docker, scratch: Path) -> None:
+        self.lines: list[str] = []
+        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._errors = (scratch / "stderr").open("w+b")
+        self.process = subprocess.Popen(
+            [*REPAIR, *map(str, arguments)],
+            env=docker.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as stream:
+            for line in stream:
+                self._queue.put(line.decode().rstrip("\n"))
+        self._queue.put(None)
+
+    def until(self, *words: str, times: int = 1) -> str | None:
+        """Read on until `times` further lines hold all of `words`; the last of them, None where the output ended."""
+        deadline = time.monotonic() + PATIENCE
+        while (line := self._queue.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
+            self.lines.append(line)
+            times -= all(word in line for word in words)
+            if not times:
+                return line
+        return None
+
+    def lasts(self, seconds: float) -> bool:
+        """Does the process live on for `seconds`?"""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> Ended:
+        """Wait for the end; what was printed."""
+        code = self.process.wait(PATIENCE)
+        self._reader.join()
+        while (line := self._queue.get()) is not None:
+            self.lines.append(line)
+        self._errors.seek(0)
+        return Ended(code, "\n".join(self.lines), self._errors.read().decode())
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join()
+        self._errors.close()
+
+
+def eventually(look: Callable[[], T], seconds: float = PATIENCE) -> T:
+    """What `look` finds as soon as it finds anything; fails where it finds nothing for `seconds`."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain"
+        pause.wait(0.05)
+    return found

@@ -1,0 +1,251 @@
+"""Records are written once, whole and the same: two runs at once, and runs that are killed at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.conftest import Repair, Start, records
+from faults.live_run import PATIENCE, Docker, LiveRun
+from repair.formats import native
+from repair.model import Run
+from repair.runs import is_dead
+from repair.store import Workspace
+
+pytestmark = [pytest.mark.faults, pytest.mark.engine]
+
+MakeTask = Callable[..., Path]
+KEEP = "tests/test_calc.py::test_keep[{}]"
+PHANTOM = "tests/test_calc.py::test_phantom"
+FILES = {"task.json", "instruction.md", "oracle.patch", "outcomes.json", "repair.json"}
+
+# Where a run is when it is killed: the words of the line that it has just printed, and how often before.
+PHASES: dict[str, tuple[tuple[str, ...], int]] = {
+    "a-first-control-starts": ((": started",), 1),
+    "controls-are-under-way": ((": started",), 3),
+    "a-first-control-is-observed": ((": observed",), 1),
+    "controls-are-observed": ((": observed",), 4),
+    "a-confirmation-starts": (("(confirmation)", ": started"), 1),
+    "confirmations-are-under-way": (("(confirmation)", ": started"), 2),
+    "a-confirmation-is-observed": (("(confirmation)", ": observed"), 2),
+    "between-tasks": ((" in ", "[1/3]"), 1),
+    "most-tasks-are-decided": ((" in ", "[2/3]"), 1),
+}
+IN_MOVED_TO = 0x80
+HALF_WRITTEN = "outcomes-written-and-no-record-yet"
+
+
+@pytest.fixture(scope="module")
+def seed() -> int:
+    """Where a killed run's moments come from; REPAIR_FAULTS_SEED repeats a run's."""
+    return int(os.environ.get("REPAIR_FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
+
+
+@pytest.fixture
+def three(make_task: MakeTask, panel: Path) -> Path:
+    """A panel of one task for each verdict."""
+    make_task("a-repaired", p2p=[KEEP.format(0), PHANTOM])
+    make_task("b-clean", p2p=[KEEP.format(1)])
+    make_task("c-refused", f2p=[PHANTOM], p2p=[KEEP.format(2)])
+    return panel
+
+
+def copy(panel: Path, name: str) -> Path:
+    return Path(shutil.copytree(panel, panel.with_name(name)))
+
+
+def run_of(docker: Docker, live: LiveRun) -> list[str]:
+    """The containers that a process left."""
+    found = docker("ps", "-a", "--filter", "label=repair.run", "--format", '{{.ID}} {{.Label "repair.run"}}')
+    return [line for line in found.splitlines() if f"-{live.process.pid}-" in line]
+
+
+def assert_whole(panel: Path, expected: dict[str, bytes]) -> None:
+    assert records(panel) == expected
+    for task in panel.glob("*/task.json"):
+        assert {file.name for file in task.parent.iterdir()} == FILES
+    assert list((panel / ".repair" / "tmp").iterdir()) == []
+
+
+def test_two_runs_at_once_write_each_record_once_as_one_run_does(
+    make_task: MakeTask, panel: Path, docker: Docker, start: Start, repair: Repair
+) -> None:
+    for number in range(3):
+        make_task(f"clean-{number}", p2p=[KEEP.format(number)])
+        make_task(f"repaired-{number}", p2p=[KEEP.format(number), PHANTOM])
+    alone = copy(panel, "alone")
+    assert repair("run", alone).code == 0
+    runs = [start("run", panel) for _ in range(2)]
+    ended = [live.end() for live in runs]
+
+    assert [done.code for done in ended] == [0, 0], ended
+    assert_whole(panel, records(alone))
+    decided = [
+        line for done in ended for line in done.out.splitlines() if ": clean in" in line or ": repaired in" in line
+    ]
+    assert len(decided) == 6, ended
+    assert [run_of(docker, live) for live in runs] == [[], []]
+
+
+@contextlib.contextmanager
+def first_file(directories: Iterable[Path]) -> Iterator[int]:
+    """A descriptor that can be read as soon as a file appears in one of the directories: a poll would come too late."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.inotify_init1(os.O_CLOEXEC)
+    try:
+        for directory in directories:
+            assert libc.inotify_add_watch(descriptor, os.fsencode(directory), IN_MOVED_TO) > 0
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def kill_half_written(live: LiveRun, descriptor: int) -> None:
+    """Kill a run when its first outcomes.json appears; the record follows within a few writes to the disk."""
+    assert select.select([descriptor], [], [], PATIENCE)[0]
+    live.send(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("phase", [*PHASES, HALF_WRITTEN])
+def test_a_run_killed_at_a_random_moment_is_completed_by_the_next(
+    phase: str, seed: int, three: Path, docker: Docker, start: Start, repair: Repair, whole: dict[str, bytes]
+) -> None:
+    chance = random.Random(f"{seed} {phase}")
+    delay = chance.random() * 0.3
+    with first_file(task.parent for task in three.glob("*/task.json")) as descriptor:
+        live = start("run", three)
+        if phase == HALF_WRITTEN:
+            kill_half_written(live, descriptor)
+        else:
+            words, times = PHASES[phase]
+            assert live.until(*words, times=times), "the run ended before its phase"
+            live.lasts(delay)
+            live.send(signal.SIGKILL)
+    print(f"REPAIR_FAULTS_SEED={seed}: killed in {phase}, with a delay of {delay:.3f} s where one applies")
+    assert live.end().code in {-signal.SIGKILL, 0}
+    before = records(three)
+    print("left behind:", ", ".join(sorted(before)) or "nothing")
+
+    again = repair("run", three)
+
+    assert again.code == 0, again
+    assert_whole(three, whole)
+    kept = {file: content for file, content in before.items() if file.endswith("repair.json")}
+    assert whole.items() >= kept.items()
+    assert run_of(docker, live) == []
+
+
+@pytest.fixture(scope="module")
+def whole_records() -> dict[str, bytes]:
+    return {}
+
+
+@pytest.fixture
+def whole(three: Path, whole_records: dict[str, bytes], repair: Repair) -> dict[str, bytes]:
+    """The records of a run of `three` that nobody disturbed."""
+    if not whole_records:
+        undisturbed = copy(three, "undisturbed")
+        assert repair("run", undisturbed).code == 0
+        whole_records.update(records(undisturbed))
+    return whole_records
+
+
+@pytest.mark.parametrize("phase", ["a-first-control-starts", "a-confirmation-starts", "between-tasks"])
+def test_a_run_that_is_told_to_terminate_removes_its_containers_and_is_completed_by_the_next(
+    phase: str, three: Path, docker: Docker, start: Start, repair: Repair, whole: dict[str, bytes]
+) -> None:
+    live = start("run", three)
+    words, times = PHASES[phase]
+    assert live.until(*words, times=times)
+    live.send(signal.SIGTERM)
+
+    done = live.end()
+    assert done.code == 143, done
+    assert run_of(docker, live) == []
+    assert "run again" in done.err
+    assert repair("run", three).code == 0
+    assert_whole(three, whole)
+
+
+def test_taking_up_a_task_spares_the_temporary_files_of_tasks_with_a_longer_name(
+    make_task: MakeTask, panel: Path
+) -> None:
+    make_task("kit-1.0")
+    make_task("kit-1.0.1")
+    loaded = native.load(panel)
+    short, longer = loaded.tasks
+    workspace, other = Workspace(loaded, "one"), Workspace(loaded, "other")
+    done = threading.Event()
+
+    def take_up() -> None:
+        while not done.is_set():
+            with other.task_lock(short, done.is_set):
+                pass
+
+    thread = threading.Thread(target=take_up)
+    thread.start()
+    try:
+        for number in range(200):
+            workspace.note(longer, f"key-{number}", Run("image", 0, {}), [])
+    finally:
+        done.set()
+        thread.join()
+    assert len(list((panel / ".repair" / "journal").iterdir())) == 200
+
+
+def test_a_run_that_starts_is_not_stopped_by_one_that_takes_up_the_first_task(make_task: MakeTask, panel: Path) -> None:
+    make_task("first")
+    loaded = native.load(panel)
+    (task,) = loaded.tasks
+    starting, running = Workspace(loaded, "starting"), Workspace(loaded, "running")
+    done = threading.Event()
+
+    def take_up() -> None:
+        while not done.is_set():
+            with running.task_lock(task, done.is_set):
+                pass
+
+    thread = threading.Thread(target=take_up)
+    thread.start()
+    try:
+        for _ in range(200):
+            starting.check_can_publish(loaded.tasks)
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.fixture
+def as_nobody() -> Iterator[None]:
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+
+
+DIE = """
+import os
+from repair import runs
+run_id = runs.new_run_id()
+held = runs.alive(run_id)
+held.__enter__()
+print(run_id, flush=True)
+os._exit(0)  # as a kill does: the lock's file stays
+"""
+
+
+def test_the_dead_run_of_another_user_is_seen_as_dead(request: pytest.FixtureRequest) -> None:
+    run_id = subprocess.run([sys.executable, "-c", DIE], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+    request.getfixturevalue("as_nobody")
+    assert is_dead(run_id)
