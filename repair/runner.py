@@ -158,7 +158,7 @@ def _entries(control: Control, here: str, deadly: list[str], deleted: tuple[str,
     entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
     entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
     entries.append(Entry(f"{here}/control.sh", inside("control.sh"), 0o644))
-    lines = {"junit": task.junit, "delete": deleted}
+    lines = {"junit": () if task.framework == PYTEST else task.junit, "delete": deleted}
     for name, content in lines.items():
         entries.append(Entry(f"{here}/in/{name}", "".join(f"{line}\n" for line in content).encode(), 0o644))
     if isinstance(task.test_cmd, str):
@@ -211,8 +211,15 @@ def _fetch_reports(box: Container, control: Control, here: str, directory: Path)
 def _glob(pattern: str) -> re.Pattern[str]:
     """A glob as a regular expression: `**/` is any folders or none, `*` and `?` stay within one name."""
     parts = re.split(r"(\*\*/?|\*|\?|\[[^\]]+\])", pattern.removeprefix("./"))
-    special = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(special.get(p) or (p if p.startswith("[") else re.escape(p)) for p in parts), re.DOTALL)
+    return re.compile("".join(map(_as_expression, parts)), re.DOTALL)
+
+
+def _as_expression(part: str) -> str:
+    if part.startswith("[") and len(part) > 2:
+        inner = part[1:-1].replace("\\", "\\\\")
+        inner = f"^{inner[1:]}" if inner.startswith("!") else inner.replace("^", "\\^", 1)
+        return f"[{inner}]"
+    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part) or re.escape(part)
 
 
 def _disk_full(directory: Path, status: int | None) -> bool:

@@ -14,7 +14,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import docker.types
 import requests.exceptions
 import urllib3.exceptions
 
+from repair import context
 from repair.archive import MAX_OUT, Entry, first, pack, unpack
 from repair.cause import printable
 from repair.errors import ContainerKilled, DiskFull, EngineError, EngineLost, ImageError
@@ -74,10 +75,10 @@ class Sandbox:
         self._lock = threading.Lock()
         self._alive: set[str] = set()
         self._closed = False
-        self.address = _address()
+        self.address = context.address()
         with _translated(f"reach the engine at {self.address}"):
             # found as the docker command finds it: DOCKER_HOST, then the current context, then the default socket
-            self._client = docker.from_env(timeout=API_TIMEOUT, use_ssh_client=True, max_pool_size=64, version="auto")
+            self._client = _connect()
             self._info: dict[str, Any] = self._client.info()
 
     def close(self) -> None:
@@ -132,33 +133,48 @@ class Sandbox:
 
     def _fetch_image(self, task: Task, build: bool, say: Callable[[str], None]) -> Image:
         tried = ["it is not here" + (f" for {task.platform}" if task.platform else "")]
-        say(f"pulling {task.image}")
-        try:
-            with _translated(f"pull {task.image}"):
-                self._client.images.pull(
-                    task.image, platform=task.platform, tag=None if is_tagged(task.image) else "latest"
-                )
-        except EngineLost:
-            raise
-        except EngineError as err:
-            tried.append(f"it cannot be pulled ({printable(err.message)})")
-        dockerfile = task.directory / "environment" / "Dockerfile"
-        if len(tried) > 1 and dockerfile.is_file() and build:
-            say(f"building {task.image}")
-            try:
-                self._build(task)
-            except EngineLost:
-                raise
-            except EngineError as err:
-                tried.append(f"{dockerfile} does not build it ({printable(err.message)})")
-        elif len(tried) > 1:
-            tried.append("--no-build forbids to build it" if dockerfile.is_file() else f"there is no {dockerfile}")
-        image = self.find_image(task) if len(tried) < 3 else None
+        image = self._pulled(task, say, tried) or self._built(task, build, say, tried)
         if image is None:
             raise ImageError(
                 f"no image {task.image}: " + ", ".join(tried),
                 "build or pull it, log in to its registry, or mend its name",
             )
+        return image
+
+    def _pulled(self, task: Task, say: Callable[[str], None], tried: list[str]) -> Image | None:
+        say(f"pulling {task.image}")
+        try:
+            with _translated(f"pull {task.image}"):
+                tag = None if is_tagged(task.image) else "latest"
+                self._client.images.pull(task.image, platform=task.platform, tag=tag)
+        except EngineLost:
+            raise
+        except EngineError as err:
+            tried.append(f"it cannot be pulled ({printable(err.message)})")
+            return None
+        return self._of_platform(task, "what is pulled", tried)
+
+    def _built(self, task: Task, build: bool, say: Callable[[str], None], tried: list[str]) -> Image | None:
+        dockerfile = task.directory / "environment" / "Dockerfile"
+        if not dockerfile.is_file() or not build:
+            tried.append("--no-build forbids to build it" if dockerfile.is_file() else f"there is no {dockerfile}")
+            return None
+        say(f"building {task.image}")
+        try:
+            self._build(task)
+        except EngineLost:
+            raise
+        except EngineError as err:
+            tried.append(f"{dockerfile} does not build it ({printable(err.message)})")
+            return None
+        return self._of_platform(task, f"what {dockerfile} builds", tried)
+
+    def _of_platform(self, task: Task, what: str, tried: list[str]) -> Image | None:
+        """The image as it is here now, if it is of the platform that the task asks for."""
+        image = self.find_image(task)
+        if image is None:
+            other = self.find_image(replace(task, platform=None))
+            tried.append(f"{what} is for {other.platform}" if other else f"{what} is gone again")
         return image
 
     def _build(self, task: Task) -> None:
@@ -174,7 +190,8 @@ class Sandbox:
                 )
             except docker.errors.BuildError as err:
                 lines = [str(part.get("stream", "")).strip() for part in err.build_log if isinstance(part, dict)]
-                last = next((line for line in reversed(lines) if line), "")
+                said = [line for line in lines if line and not line.startswith(("Removing intermediate", "--->"))]
+                last = said[-1] if said else ""
                 raise EngineError(f"{err.msg}" + (f" after: {last[:200]}" if last else "")) from None
 
     def _describe(self, attrs: Mapping[str, Any], task: Task) -> Image:
@@ -391,13 +408,16 @@ def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
     return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again")
 
 
-def _address() -> str:
-    """Where the engine is looked for, as the docker command looks: DOCKER_HOST, else the current context."""
-    host = os.environ.get("DOCKER_HOST")
-    if not host:
-        with contextlib.suppress(Exception):  # for a message only: the connection itself says what is wrong
-            host = docker.context.ContextAPI.get_current_context().Host
-    return printable(host or "the default socket")
+def _connect() -> docker.DockerClient:
+    """The engine that the docker command would use."""
+    settings: dict[str, Any] = {"timeout": API_TIMEOUT, "use_ssh_client": True, "max_pool_size": 64, "version": "auto"}
+    name = context.current()
+    if name is None or docker.context.ContextAPI.get_context(name) is not None:
+        return docker.from_env(**settings)
+    host = context.host_of(name)
+    if host is None:
+        raise EngineLost(f"could not reach the engine: there is no docker context {printable(name)}", START_ENGINE)
+    return docker.DockerClient(base_url=host, **settings)
 
 
 def _reason(err: BaseException) -> str:

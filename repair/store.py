@@ -191,13 +191,18 @@ class Workspace:
 
     def attempt(self, task: Task, label: str) -> Path:
         """A new empty directory for one attempt's raw files; none is ever used twice."""
-        with self._lock:
-            self._attempts += 1
-            number = self._attempts
-        path = self.root / "attempts" / task.instance_id / f"{self.run_id}-{number:04d}-{label}"
-        with written(path):
-            path.mkdir(parents=True)
-        return path
+        above = self.root / "attempts" / task.instance_id
+        with written(above):
+            above.mkdir(parents=True, exist_ok=True)
+            while True:
+                with self._lock:
+                    self._attempts += 1
+                    path = above / f"{self.run_id}-{self._attempts:04d}-{label}"
+                try:
+                    path.mkdir()
+                except FileExistsError:  # an earlier run over this panel by the same process
+                    continue
+                return path
 
     def save(self, task: Task, outcomes: bytes, record: bytes) -> None:
         """Write both files of a decision; the task's lock must be held.

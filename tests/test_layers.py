@@ -34,6 +34,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.formats",
             "repair.formats.native",
             "repair.archive",
+            "repair.context",
             "repair.sandbox",
             "repair.patch",
             "repair.evidence",
@@ -55,7 +56,7 @@ INSIDE = "repair.inside"  # runs in containers: in no ring
 BESIDE: dict[str, frozenset[str]] = {
     "repair.resolve": frozenset({"repair.junit", "repair.record"}),
     "repair.report.terminal": frozenset({"repair.report.words"}),
-    "repair.sandbox": frozenset({"repair.archive"}),
+    "repair.sandbox": frozenset({"repair.archive", "repair.context"}),
     "repair.patch": frozenset({"repair.archive", "repair.sandbox"}),
     "repair.evidence": frozenset({"repair.sandbox"}),
     "repair.runner": frozenset({"repair.archive", "repair.evidence", "repair.patch", "repair.sandbox"}),

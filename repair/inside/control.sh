@@ -20,7 +20,9 @@ matches() { # every file that a pattern names; `**` stands for folders at any de
         case $pattern in
             *'**'*)
                 above=${pattern%%'**'*}
-                find "${above:-.}" -name "${pattern##*/}" 2>/dev/null
+                for folder in ${above:-.}; do
+                    find "$folder" ! -type d -name "${pattern##*/}" 2>/dev/null
+                done
                 ;;
             *)
                 for file in $pattern; do

@@ -75,12 +75,13 @@ def _text(value):
 
 def _said(value):
     """What an object says of itself, as text; Python 2 may not be able to."""
-    if isinstance(value, type("")):
-        return value
+    if isinstance(value, (bytes, type(""))):
+        return _text(value)
     try:
         return _text(str(value))
     except UnicodeError:
-        return _text(repr(value))
+        args = getattr(value, "args", None)
+        return _said(args[0]) if args and isinstance(value, BaseException) else _text(repr(value))
 
 
 def _clean(nodeid):
@@ -140,12 +141,17 @@ class Repair(object):
                 return stubs[path]
             try:
                 return original(conftestpath, *args, **kwargs)
-            except Exception as error:
+            except (Exception, SystemExit, pytest.skip.Exception) as error:
                 directory = os.path.dirname(path)
                 if not directory.startswith(self.rootdir.rstrip(os.sep) + os.sep):
                     raise
                 self.broken[directory] = True
-                self.record.write("conftest", self._form(directory), self._form(path), _conftest_text(error))
+                raised = _raised(error)
+                if isinstance(raised, pytest.skip.Exception):
+                    self.record.write("collect", self._form(directory), "skipped", _said(raised))
+                else:
+                    text = _text(type(raised).__name__) + ": " + _said(raised)
+                    self.record.write("conftest", self._form(directory), self._form(path), text)
                 stubs[path] = types.ModuleType("conftest")
                 return stubs[path]
 
@@ -348,14 +354,12 @@ def _long_text(report):
     return _said(getattr(report, "longreprtext", None) or longrepr)[-_MAX_TEXT:]
 
 
-def _conftest_text(error):
-    """`Type: message` of what a conftest raised; pytest wraps it in an error of its own."""
-    raised = getattr(error, "excinfo", None)
-    if raised is None and getattr(error, "__cause__", None) is not None:
-        raised = (type(error.__cause__), error.__cause__)
-    if raised is None:
-        return "%s: %s" % (type(error).__name__, error)
-    return "%s: %s" % (raised[0].__name__, raised[1])
+def _raised(error):
+    """What a conftest raised; pytest may wrap it in an error of its own."""
+    excinfo = getattr(error, "excinfo", None)
+    if excinfo is not None:
+        return excinfo[1]
+    return getattr(error, "__cause__", None) or error
 
 
 def _lead_a_group():
