@@ -1,0 +1,2 @@
+def test_n():
+    assert 0

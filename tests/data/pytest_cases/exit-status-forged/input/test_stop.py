@@ -1,0 +1,6 @@
+def test_first():
+    assert 0
+
+
+def test_second():
+    pass

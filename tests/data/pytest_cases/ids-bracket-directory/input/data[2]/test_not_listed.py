@@ -1,0 +1,1 @@
+raise RuntimeError("not listed, so nobody may import this")

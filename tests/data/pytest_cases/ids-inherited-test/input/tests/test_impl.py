@@ -1,0 +1,9 @@
+from base.contract import Contract
+
+
+class TestGood(Contract):
+    pass
+
+
+class TestBad(Contract):
+    size = 4

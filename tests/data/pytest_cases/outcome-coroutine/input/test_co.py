@@ -1,0 +1,6 @@
+async def test_waits():
+    pass
+
+
+def test_plain():
+    pass

@@ -1,0 +1,1 @@
+raise ValueError(u"n\u00f3n")

@@ -1,0 +1,6 @@
+def test_r():
+    pass
+
+
+def test_s():
+    assert 0
