@@ -131,6 +131,7 @@ class _Tree:
             raise _DoesNotApplyError(f"{name}: it touches a path that is not UTF-8") from None
 
     def _fetch(self, path: str) -> None:
+        self._fetch_attributes("")
         for parent in reversed(PurePosixPath(path).parents[:-1]):
             if str(parent) not in self.entries:
                 self._copy(str(parent))
@@ -139,8 +140,14 @@ class _Tree:
                 break
             if not known.directory:
                 return  # git refuses a path beyond a link or a file
+            self._fetch_attributes(f"{parent}/")
         if path not in self.entries and not self._is_made_here(path):
             self._copy(path)
+
+    def _fetch_attributes(self, folder: str) -> None:
+        """A folder's .gitattributes say which line ends its files have here, which a diff does not show."""
+        if f"{folder}.gitattributes" not in self.entries:
+            self._copy(f"{folder}.gitattributes")
 
     def _is_made_here(self, path: str) -> bool:
         """Does an earlier patch of the chain stand where the container has nothing to fetch any more?"""

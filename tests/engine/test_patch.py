@@ -14,7 +14,8 @@ pytestmark = pytest.mark.engine
 FILES = r"""
 FROM repair-test/odd-plain:1
 RUN printf 'one\r\ntwo\r\nthree\r\n' >windows.txt && printf 'one\ntwo' >open.txt && ln -s /etc outside \
- && ln -s tests inside
+ && ln -s tests inside \
+ && mkdir notes && printf '*.txt text eol=crlf\n' >notes/.gitattributes && printf 'one\r\ntwo\r\n' >notes/a.txt
 """
 
 
@@ -61,6 +62,7 @@ REFUSED = {
 
 APPLIES = {
     "Windows line ends": b"--- a/windows.txt\n+++ b/windows.txt\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+due\r\n three\r\n",
+    "Windows line ends by the repo's attributes": change("notes/a.txt", "one", "uno", "two"),
     "no final newline before": (
         b"--- a/open.txt\n+++ b/open.txt\n@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+two\n"
     ),
@@ -79,6 +81,7 @@ APPLIES = {
     b"+++ b/sub\n@@ -0,0 +1 @@\n+Subproject commit 0123456789012345678901234567890123456789\n",
 }
 SEEN = {
+    "Windows line ends by the repo's attributes": ("notes/a.txt", b"uno\r\ntwo\r\n"),
     "Windows line ends": ("windows.txt", b"one\r\ndue\r\nthree\r\n"),
     "no final newline before": ("open.txt", b"one\ntwo\n"),
     "no final newline after": ("open.txt", b"one\ndue"),
