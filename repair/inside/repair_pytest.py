@@ -19,7 +19,6 @@ Selection happens among what pytest collected, so an id that names nothing canno
 
 import json
 import os
-import sys
 import types
 
 import pytest
@@ -34,14 +33,23 @@ _MAX_TEXT = 20000
 
 
 class Record(object):
-    """Appends events to one file; silent in a process that was forked from ours."""
+    """Appends events to one file, once it is open; silent in a process that was forked from ours."""
 
-    def __init__(self, worker):
-        self.path = os.path.join(_HERE, "out", "record-%s.jsonl" % worker)
+    def __init__(self):
+        self.path, self.early = None, []
         self.fd, self.identity = None, None
+
+    def open(self, worker):
+        """Name the file, and write what happened before its name was known."""
+        self.path = os.path.join(_HERE, "out", "record-%s.jsonl" % worker)
+        for event in self.early:
+            self.write(*event)
 
     def write(self, *event):
         if _getpid() != _PID:
+            return
+        if self.path is None:
+            self.early.append(event)
             return
         line = (_encode(event) + "\n").encode("ascii")
         if not self._is_ours():  # a test may close every descriptor, and the number may be somebody else's by now
@@ -119,13 +127,10 @@ class Repair(object):
             wanted = json.loads(stream.read().decode("utf-8"))
         self.ids, self.skip = frozenset(wanted["ids"]), frozenset(wanted["skip"])
         self.files, self.by_id = wanted["files"], wanted["select"] == "ids"
-        worker = os.environ.get("PYTEST_XDIST_WORKER") if "xdist" in sys.modules else None
-        self.record = Record(worker or "main")
+        self.record = Record()
         self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
         self.broken, self.causes, self.running = {}, {}, {}
         self.only, self.named = None, frozenset()
-        if worker is None:
-            _lead_a_group()
         self.record.write("start", _text(pytest.__version__))
         self._guard_conftests(early_config.pluginmanager)
 
@@ -162,7 +167,13 @@ class Repair(object):
 
     # ---- what is collected
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config):
+        # An xdist worker knows its name only now; its surroundings may hold the name of another pytest's worker.
+        worker = getattr(config, "workerinput", None) or getattr(config, "slaveinput", None)
+        if worker is None:
+            _lead_a_group()
+        self.record.open((worker.get("workerid") or worker.get("slaveid")) if worker else "main")
         # Of the options that a repo may set for itself, those that would blank the other tests.
         for name, value in (
             ("stepwise", False),
