@@ -72,7 +72,13 @@ def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.R
     for test in deadly:
         outcomes[test] = (Outcome.ERROR, "the run ended twice inside this test")
     observed = resolve.resolve(control.ids, resolve.of_record(seen, outcomes))
-    return Run(image.id, status, observed, deadly=deadly, flags=_flags(status, outcomes, bool(seen.broken), report))
+    return Run(
+        image.id,
+        status,
+        observed,
+        deadly=tuple(sorted(deadly)),
+        flags=_flags(status, outcomes, bool(seen.broken), report),
+    )
 
 
 def _refuse_unobserved(result: Attempt, seen: record.Record, control: Control) -> None:
