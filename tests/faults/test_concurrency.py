@@ -45,6 +45,7 @@ PHASES: dict[str, tuple[tuple[str, ...], int]] = {
 }
 IN_MOVED_TO = 0x80
 HALF_WRITTEN = "outcomes-written-and-no-record-yet"
+LATE = {"most-tasks-are-decided", HALF_WRITTEN}  # so near the end that a run may get there first
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ def test_a_run_killed_at_a_random_moment_is_completed_by_the_next(
             live.lasts(delay)
             live.send(signal.SIGKILL)
     print(f"REPAIR_FAULTS_SEED={seed}: killed in {phase}, with a delay of {delay:.3f} s where one applies")
-    assert live.end().code in {-signal.SIGKILL, 0}
+    assert live.end().code in {-signal.SIGKILL, *([0] if phase in LATE else [])}
     before = records(three)
     print("left behind:", ", ".join(sorted(before)) or "nothing")
 
