@@ -125,9 +125,10 @@ def _not_called_for(evidence: Evidence, task: Task, policy: Policy) -> list[str]
     for name in ListName:
         if tuple(row.id for row in evidence.table.rows if name in row.lists) != task.listed(name):
             wrong.append(f"{OUTCOMES} holds other {name} ids than task.json")
-    wrong += _wrong_runs(evidence.table, policy, evidence.empty, evidence.oracle)
+    due = rules.runs_due(evidence.table, policy)
+    wrong += _wrong_runs(evidence.table, due, evidence.empty, evidence.oracle)
     if evidence.confirm_table is not None:
-        wrong += _wrong_runs(evidence.confirm_table, policy, evidence.confirm_empty, evidence.confirm_oracle)
+        wrong += _wrong_runs(evidence.confirm_table, due, evidence.confirm_empty, evidence.confirm_oracle)
     wrong = wrong or _wrong_confirmation(evidence, rules.decide(evidence.table, policy))
     if not wrong and evidence.own is not None:
         without = decision_of(replace(evidence, own=None), policy)
@@ -135,13 +136,13 @@ def _not_called_for(evidence: Evidence, task: Task, policy: Policy) -> list[str]
     return wrong
 
 
-def _wrong_runs(table: Table, policy: Policy, *controls: tuple[Run, ...]) -> list[str]:
+def _wrong_runs(table: Table, due: int, *controls: tuple[Run, ...]) -> list[str]:
     wrong = [
-        f"{OUTCOMES} holds {len(runs)} runs of a control, the policy asks for {policy.repeats}"
+        f"{OUTCOMES} holds {len(runs)} runs of a control, policy and evidence call for {due}"
         for runs in controls
-        if len(runs) != policy.repeats
+        if len(runs) != due
     ]
-    outcomes = 0 if table.patch_errors else policy.repeats
+    outcomes = 0 if table.patch_errors else due
     if any(len(row.empty) != outcomes or len(row.oracle) != outcomes for row in table.rows):
         wrong.append(f"{OUTCOMES} holds ids with more or fewer outcomes than runs")
     return wrong

@@ -92,15 +92,15 @@ def repair_json(repair: Repair, outcomes_sha256: str) -> bytes:
     document = {
         "instance_id": evidence.instance_id,
         "verdict": decision.verdict,
-        "reasons": [_finding(finding) for finding in decision.reasons],
+        "reasons": [finding_document(finding) for finding in decision.reasons],
         "counts": {name: _counts(evidence.table, name, kept, decision) for name, kept in lists.items()},
-        "dropped": [_finding(finding) for finding in decision.dropped],
+        "dropped": [finding_document(finding) for finding in decision.dropped],
         "confirmation": confirmation,
         **({} if evidence.own is None else {"own_verifier": _own(evidence.own)}),
-        "image": _image(evidence.image),
+        "image": image_document(evidence.image),
         "controls": {
-            "empty": [_brief(run) for run in evidence.empty],
-            "oracle": [_brief(run) for run in evidence.oracle],
+            "empty": [brief(run) for run in evidence.empty],
+            "oracle": [brief(run) for run in evidence.oracle],
         },
         "inputs": inputs_document(repair.inputs),
         "policy": policy_document(repair.policy),
@@ -143,7 +143,8 @@ def _counts(table: Table, name: ListName, kept: Sequence[str], decision: Decisio
     return {"listed": listed, "dropped": dropped, "kept": len(kept)}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A drop or a reason, with the number of its ids."""
     document: dict[str, Any] = {}
     if finding.list is not None:
         document["list"] = finding.list
@@ -157,11 +158,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return document
 
 
-def _image(image: Image) -> dict[str, Any]:
+def image_document(image: Image) -> dict[str, Any]:
+    """What is recorded of an image."""
     return {"id": image.id, "digest": image.digest, "platform": image.platform}
 
 
-def _brief(run: Run) -> dict[str, Any]:
+def brief(run: Run) -> dict[str, Any]:
+    """A run's facts without its image, only those that there are."""
     document: dict[str, Any] = {"exit": run.exit}
     if run.patch is not None:
         document["patch"] = run.patch
@@ -200,7 +203,7 @@ def outcomes_json(evidence: Evidence) -> bytes:
         "schema": SCHEMA,
         "tool": evidence.tool,
         "instance_id": evidence.instance_id,
-        "image": _image(evidence.image),
+        "image": image_document(evidence.image),
     }
     lines = [f"{inline(key)}: {inline(value)}" for key, value in head.items()]
     lines.append(f'"controls": {pretty(controls)}')

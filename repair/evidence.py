@@ -6,7 +6,7 @@ pytest is judged by its record and its report together, other runners by their J
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +20,7 @@ from repair.sandbox import Ended
 from repair.templates import CANDIDATES, Choice, choose
 
 LOG_TAIL = 64 << 10
+EVERYWHERE = "."  # where nothing at all was collected
 OURS = ("repair_pytest", "junitxml", "junitprefix", "junit-prefix", "continue-on-collection-errors", "maxfail")
 
 
@@ -67,23 +68,28 @@ def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.R
     assert status is not None
     if not seen.session:
         cause = _startup_error(result, control)
-        observed = {test: Observed(Outcome.MISSING, cause) for test in control.ids}
-        return Run(image.id, status, observed, flags=(f"pytest did not start: {cause}",))
+        none = Observed(Outcome.MISSING, cause)
+        broken = {EVERYWHERE: none} if control.files is not None else {}
+        said = (f"pytest did not start: {cause}",)
+        return Run(image.id, status, dict.fromkeys(control.ids, none), flags=said, broken=broken)
     _refuse_unfinished(result, seen)
     report = _read_report(result.directory / "report.xml", result)
     outcomes = _agree(seen, report, status, result)
     for test in deadly:
         outcomes[test] = (Outcome.ERROR, "the run ended twice inside this test")
     template = control.task.id_template
-    observed = resolve.resolve(control.ids, resolve.of_record(seen, outcomes, template))
-    return Run(
-        image.id,
-        status,
-        observed,
-        deadly=tuple(sorted(deadly)),
-        flags=_flags(status, outcomes, bool(seen.broken), report),
-        template=template,
-    )
+    flags = _flags(status, outcomes, bool(seen.broken), report)
+    shown = resolve.of_record(seen, outcomes, template)
+    run = Run(image.id, status, {}, deadly=tuple(sorted(deadly)), flags=flags, template=template)
+    return _looked_up(run, control, shown)
+
+
+def _looked_up(run: Run, control: Control, shown: resolve.Seen) -> Run:
+    """A run with what it showed of the listed ids, and of everything where the control asks for that."""
+    run = replace(run, observed=resolve.resolve(control.ids, shown))
+    if control.files is None:
+        return run
+    return replace(run, found=resolve.everything(shown), broken=resolve.unreadable(shown))
 
 
 def _refuse_unobserved(result: Attempt, seen: record.Record, control: Control) -> None:
@@ -214,9 +220,8 @@ def judge_reports(control: Control, image: Image, result: Attempt) -> Run:
     outcomes = {test: (outcome, "") for test, outcome in junit.outcomes(cases).items()}
     _refuse_cut_short(status, cases, result)
     _refuse_contradiction(status, outcomes)
-    observed = resolve.resolve(control.ids, seen)
     flags = tuple(sorted({*_flags(status, outcomes, False, *reports), *choice.flags}))
-    return Run(image.id, status, observed, flags=flags, template=choice.template)
+    return _looked_up(Run(image.id, status, {}, flags=flags, template=choice.template), control, seen)
 
 
 def _absent(patterns: Sequence[str], directory: Path) -> list[str]:
@@ -257,8 +262,9 @@ def _choose(control: Control, cases: Sequence[Case]) -> Choice:
 def without_report(control: Control, missing: NoReport) -> Run:
     """The run of a command that left no report: every id is missing. Whether it is evidence is the caller's to say."""
     cause = f"the test command ended with status {missing.status} and wrote no report"
-    observed = {test: Observed(Outcome.MISSING, cause) for test in control.ids}
-    return Run(missing.image, missing.status, observed, flags=("no report",))
+    none = Observed(Outcome.MISSING, cause)
+    broken = {EVERYWHERE: none} if control.files is not None else {}
+    return Run(missing.image, missing.status, dict.fromkeys(control.ids, none), flags=("no report",), broken=broken)
 
 
 def log_tail(file: Path) -> str:

@@ -384,6 +384,8 @@ def _native(panel: Panel, chosen: Sequence[Outgoing], target: Path) -> None:
         for name in ("panel.toml", ".gitattributes"):
             if (panel.directory / name).is_file():
                 shutil.copy(panel.directory / name, directory / name)
+        if (panel.directory / ".schemas").is_dir():  # task.json names them, for editors
+            shutil.copytree(panel.directory / ".schemas", directory / ".schemas")
         for task in chosen:
             copy = directory / task.task.instance_id
             shutil.copytree(task.task.directory, copy, symlinks=True, ignore=_at_top(task.task.directory))

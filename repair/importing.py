@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from repair import diff, frameworks, suspects
+from repair.attributes import ATTRIBUTES
 from repair.cause import printable
 from repair.documents import pretty
 from repair.errors import EngineError, NoJUnit, RepairError, UsageError
@@ -45,7 +46,6 @@ class Reason:
 
 MAX_SHOWN = 1000  # suspect ids of one kind that are kept
 KEPT = f"{WORK}/import.json"  # the whole pre-flight, in a panel
-NO_LINE_ENDS = b"* -text\n"  # git leaves the bytes of a panel alone, whatever is said above or by its user
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ def run(source: Path, panel: Path, choice: Choice, wants: Wants) -> Preflight:
                 work.found.reasons.append(Reason(item.place, err.field, err.problem))
         if not work.found.tasks:
             raise _no_task(source, work.found)
-        (target / ".gitattributes").write_bytes(NO_LINE_ENDS)
+        (target / ".gitattributes").write_bytes(ATTRIBUTES)
         (target / "panel.toml").write_text(f"name = {_toml(panel.absolute().name)}\n", "utf-8")
     return work.found
 

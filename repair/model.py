@@ -95,7 +95,7 @@ class Policy:
     """The parameters of the rule, from panel.toml's [policy]; every record holds them.
 
     `min_p2p`: fewest P2P ids a task may keep. `passing`: outcomes that count as a pass.
-    `repeats`: runs of each control. `recheck`: further runs where only regressions refuse.
+    `repeats`: runs of each control. `recheck`: further runs of each where only P2P regressions refuse.
     """
 
     min_p2p: int = 10
@@ -111,6 +111,7 @@ class Task:
     `entry_patch` makes the task's entry state of the image, where that is not the image's own; every control gets it.
     `id_template` holds spellings of one id over {suite}, {file}, {classname}, {name}; empty means the framework's own.
     `timeout` in seconds, `memory` in bytes, `cpus` in cores; `user` and `platform` None mean the image's own.
+    `test_files` are paths or globs of the files that lists are minted from, instead of those that tests.patch touches.
     `directory` is where its files are; it is no part of what the task means.
     """
 
@@ -136,6 +137,7 @@ class Task:
     network: str = "none"
     user: str | None = None
     platform: str | None = None
+    test_files: tuple[str, ...] = ()
 
     @property
     def patches(self) -> tuple[tuple[str, bytes], ...]:
@@ -178,6 +180,8 @@ class Control:
     """Everything that is ever executed: patches on an image, and the ids to score.
 
     `patches` are (name, bytes) in order, `repeat` counts from 0, `confirm` says that the lists are trimmed ones.
+    With `files`, all that is in them runs and is reported, listed or not; no file at all means whatever the test
+    command runs by itself.
     """
 
     task: Task
@@ -186,6 +190,7 @@ class Control:
     ids: tuple[str, ...]
     repeat: int = 0
     confirm: bool = False
+    files: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,8 @@ class Run:
 
     `exit` is the test command's status (None where a patch did not apply, with `patch` saying why),
     `deadly` the ids that ended it twice and were set aside, `flags` what a reader should know, `template` how ids were
-    spelt where they are no pytest node ids.
+    spelt where they are no pytest node ids. `found` are all tests that a control of whole files saw, `broken` the
+    files and folders that gave none, each with why.
     """
 
     image: str
@@ -213,6 +219,8 @@ class Run:
     deadly: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
+    found: Mapping[str, Observed] = field(default_factory=lambda: MappingProxyType({}))
+    broken: Mapping[str, Observed] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

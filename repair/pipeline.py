@@ -1,49 +1,24 @@
-"""One panel from tasks to records: plan, run both controls, decide, confirm, store.
+"""One panel from tasks to records: run both controls, decide, confirm, store.
 
-Tasks go side by side, each under its own lock. What could not be observed leaves no record and stops no other task;
-an engine that is gone ends the run once.
+What could not be observed leaves no record and stops no other task.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 
 from repair import __version__, rules, runner, table
 from repair.check import Soundness, decision_of, examine, judge
 from repair.documents import outcomes_json, repair_json, sha256
-from repair.errors import EngineLost, InfrastructureError, NoEvidence, RepairError
-from repair.evidence import NoReport, without_report
+from repair.errors import InfrastructureError, NoEvidence, RepairError
 from repair.formats.copies import own_verifier
-from repair.model import (
-    Control,
-    ControlKind,
-    Decision,
-    Evidence,
-    Image,
-    ListName,
-    Outcome,
-    Panel,
-    Run,
-    Table,
-    Task,
-    Verdict,
-)
+from repair.model import ControlKind, Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
+from repair.observing import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
 from repair.own import fetches, verify
-from repair.pool import Pool
-from repair.runs import alive, is_dead, known_runs, new_run_id
 from repair.sandbox import Sandbox
-from repair.store import Workspace, has_record, inputs, source_digest, written
-
-GRACE = 4.0  # seconds that threads get to end after an interrupt
+from repair.store import has_record, inputs, source_digest, written
 
 
 class State(StrEnum):
@@ -54,19 +29,6 @@ class State(StrEnum):
     UNSOUND = "unsound"  # has a record that does not fit its task or its evidence, or was observed otherwise
     FAILED = "failed"  # could not be observed, or not written
     NOT_RUN = "not-run"  # the run ended before its turn
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to run. `jobs` counts containers; None means as many as the engine has cores.
-
-    `own` asks each task's own verifier too, where the controls would admit it.
-    """
-
-    jobs: int | None = None
-    build: bool = True
-    fresh: bool = False
-    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,306 +48,134 @@ class Result:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a watcher of a run may want to show: `what` happened in `task`."""
-
-    task: str
-    what: str
-    done: bool = False
-
-
-Say = Callable[[Event], None]
-
-
-def _silent(_: Event) -> None:
-    """Say nothing."""
-
-
-@contextmanager
-def connect() -> Iterator[Sandbox]:
-    """The engine, for one run: as long as this lasts, no other process takes its containers for left over."""
-    run_id = new_run_id()
-    with alive(run_id):
-        sandbox = Sandbox(run_id)
-        try:
-            yield sandbox
-        finally:
-            sandbox.close()
-
-
-def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) -> list[Result]:
+def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = silent) -> list[Result]:
     """Decide every task of the panel that has no record; results in the order of the panel.
 
     A KeyboardInterrupt removes the containers and is raised again; finished records stay.
     """
-    workspace = Workspace(panel, sandbox.run_id)
-    workspace.check_can_publish(panel.tasks)
-    return _each(panel, sandbox, workspace, options, say, _Work.decide)
+    return [_result(ended) for ended in each(panel, sandbox, options, say, _decide, _spell)]
 
 
-def rerun(panel: Panel, sandbox: Sandbox, options: Options, say: Say = _silent) -> list[Result]:
+def rerun(panel: Panel, sandbox: Sandbox, options: Options, say: Say = silent) -> list[Result]:
     """Run the controls of every task again and compare with its outcomes.json; nothing is written but raw files.
 
     A result is `KEPT` where the evidence is the same, and `UNSOUND` with the ids that differ where it is not.
     """
-    workspace = Workspace(panel, sandbox.run_id)
-    return _each(panel, sandbox, workspace, replace(options, fresh=True), say, _Work.compare)
+    fresh = replace(options, fresh=True)
+    return [_result(ended) for ended in each(panel, sandbox, fresh, say, _compare, _spell, records=False)]
 
 
-def _each(
-    panel: Panel,
-    sandbox: Sandbox,
-    workspace: Workspace,
-    options: Options,
-    say: Say,
-    what: Callable[[_Work, Task], Result],
-) -> list[Result]:
-    sweep(sandbox)
-    jobs = options.jobs or sandbox.engine.cpus
-    results: dict[str, Result] = {}
-    with Pool(jobs) as pool:
-        work = _Work(panel, sandbox, workspace, options, pool, say, _Once())
-        executor = ThreadPoolExecutor(jobs, thread_name_prefix="task")
-        futures = {executor.submit(work.guarded, task, what): task for task in panel.tasks}
-        try:
-            for future in _as_they_end(futures):
-                result = future.result()
-                results[result.task.instance_id] = result
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            sandbox.stop_all()
-            wait(futures, timeout=GRACE)
-            raise
-        executor.shutdown()
-    return [results[task.instance_id] for task in panel.tasks]
+def _result(ended: Ended[Result]) -> Result:
+    if ended.value is not None:
+        return replace(ended.value, seconds=ended.seconds)
+    state = State.NOT_RUN if ended.error is None else State.FAILED
+    return Result(ended.task, state, error=ended.error, seconds=ended.seconds)
 
 
-def _as_they_end(futures: Iterable[Future[Result]]) -> Iterable[Future[Result]]:
-    """Futures as they are done. Waits in short turns, so that a signal reaches the main thread on every platform."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=1.0, return_when="FIRST_COMPLETED")
-        yield from done
+def _decide(work: Work, task: Task) -> Result:
+    """Decide a task and write its record, unless it has one."""
+    if has_record(task):
+        return _recorded(work.panel, task)
+    made_from = inputs(task)
+    evidence = _evidence(work, task, own=work.options.own)
+    if evidence.own is not None:
+        made_from = replace(made_from, source=source_digest(task))
+    repair = judge(evidence, made_from, work.panel.policy)
+    outcomes = outcomes_json(evidence)
+    work.workspace.save(task, outcomes, repair_json(repair, sha256(outcomes)))
+    return Result(task, State.RECORDED, evidence.table, repair.decision)
 
 
-def sweep(sandbox: Sandbox) -> list[str]:
-    """Remove the containers of runs whose process is gone; returns the names of their tasks."""
-    removed = []
-    for run_id in known_runs():
-        is_dead(run_id)  # whose lock is free is forgotten
-    for identity, run_id, task in sandbox.left_over():
-        if run_id != sandbox.run_id and is_dead(run_id):
-            sandbox.remove(identity)
-            removed.append(task)
-    return removed
+def _compare(work: Work, task: Task) -> Result:
+    """Run a task's controls again and compare them with its record's evidence."""
+    before = examine(work.panel, task)
+    if before.evidence is None or before.soundness is not Soundness.SOUND:
+        return Result(task, State.NOT_RUN, details=before.details)
+    now = replace(_evidence(work, task, own=before.evidence.own is not None), tool=before.evidence.tool)
+    if outcomes_json(now) == outcomes_json(before.evidence):
+        return Result(task, State.KEPT, before.table, before.decision)
+    return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(before.evidence, now))
 
 
-def controls(task: Task, f2p: Sequence[str], p2p: Sequence[str], repeats: int, *, confirm: bool) -> list[Control]:
-    """The plan: each control `repeats` times, on the given lists."""
-    ids = tuple(sorted({*f2p, *p2p}))
-    patches = {ControlKind.EMPTY: task.patches[:-1], ControlKind.ORACLE: task.patches}
-    return [
-        Control(task, kind, patches[kind], ids, repeat, confirm) for kind in ControlKind for repeat in range(repeats)
-    ]
+def _evidence(work: Work, task: Task, *, own: bool) -> Evidence:
+    """Run a task's controls, confirm them where ids would be dropped, and ask its `own` verifier."""
+    task = runner.planned(task)
+    if own:
+        own_verifier(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
+    image = work.image(task)
+    evidence = _recheck(work, task, _first(work, task, image))
+    decision = rules.decide(evidence.table, work.panel.policy)
+    if decision.verdict is Verdict.REPAIRED:
+        evidence = _confirm(work, task, evidence, decision)
+    settled = decision_of(evidence, work.panel.policy)
+    if own and rules.admits(settled.verdict):
+        evidence = replace(evidence, own=_ask_own(work, task, image, settled))
+    return evidence
 
 
-class _Once:
-    """Something that happens once, however many threads report it."""
+def _ask_own(work: Work, task: Task, image: Image, decision: Decision) -> tuple[float, float]:
+    """The rewards of the task's own verifier for (empty, oracle), each in a fresh container."""
+    gone = {
+        name: frozenset(test for finding in decision.dropped if finding.list is name for test in finding.ids)
+        for name in ListName
+    }
+    kept = (*decision.kept_f2p, *decision.kept_p2p)
+    verifier = own_verifier(task.directory, (gone[ListName.F2P], gone[ListName.P2P]), kept)
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._happened = False
+    def ask(kind: ControlKind) -> float:
+        work.tell(task, f"{kind} (own verifier): started")
+        with written(work.workspace.root):
+            directory = work.workspace.attempt(task, f"{kind}-own")
+            return verify(work.sandbox, task, image, kind, verifier, directory)
 
-    def set_first(self) -> bool:
-        """Report it; true for the first to do so."""
-        with self._lock:
-            first, self._happened = not self._happened, True
-        return first
-
-    def is_set(self) -> bool:
-        return self._happened
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What the threads of one run share."""
-
-    panel: Panel
-    sandbox: Sandbox
-    workspace: Workspace
-    options: Options
-    pool: Pool
-    say: Say
-    lost: _Once
-
-    def guarded(self, task: Task, what: Callable[[_Work, Task], Result]) -> Result:
-        """Do `what` with a task. Errors of ours become its result; a lost engine stops the tasks behind it."""
-        begin = time.monotonic()
-        try:
-            if self._stopped():
-                return Result(task, State.NOT_RUN)
-            with self.workspace.task_lock(task, self._stopped):
-                result = what(self, task)
-        except EngineLost as err:
-            first = self.lost.set_first() and not self.sandbox.closed
-            result = Result(task, State.FAILED, error=err) if first else Result(task, State.NOT_RUN)
-        except RepairError as err:
-            stopping = self.sandbox.closed  # then it failed because its container was taken away
-            result = Result(task, State.NOT_RUN if stopping else State.FAILED, error=err)
-        except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
-            result = Result(task, State.FAILED, error=self._bug(task))
-        result = replace(result, seconds=time.monotonic() - begin)
-        self.say(Event(task.instance_id, _spell(result), done=True))
-        return result
-
-    def _bug(self, task: Task) -> RepairError:
-        file = self.workspace.attempt(task, "bug") / "traceback"
-        file.write_text(traceback.format_exc())
-        return RepairError("a bug of repair's kept this task from a verdict", f"please report it with {file}")
-
-    def _stopped(self) -> bool:
-        return self.lost.is_set() or self.sandbox.closed
-
-    def decide(self, task: Task) -> Result:
-        """Decide a task and write its record, unless it has one."""
-        if has_record(task):
-            return _recorded(self.panel, task)
-        made_from = inputs(task)
-        evidence = self.evidence(task, own=self.options.own)
-        if evidence.own is not None:
-            made_from = replace(made_from, source=source_digest(task))
-        repair = judge(evidence, made_from, self.panel.policy)
-        outcomes = outcomes_json(evidence)
-        self.workspace.save(task, outcomes, repair_json(repair, sha256(outcomes)))
-        return Result(task, State.RECORDED, evidence.table, repair.decision)
-
-    def compare(self, task: Task) -> Result:
-        """Run a task's controls again and compare them with its record's evidence."""
-        before = examine(self.panel, task)
-        if before.evidence is None or before.soundness is not Soundness.SOUND:
-            return Result(task, State.NOT_RUN, details=before.details)
-        now = replace(self.evidence(task, own=before.evidence.own is not None), tool=before.evidence.tool)
-        if outcomes_json(now) == outcomes_json(before.evidence):
-            return Result(task, State.KEPT, before.table, before.decision)
-        return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(before.evidence, now))
-
-    def evidence(self, task: Task, *, own: bool) -> Evidence:
-        """Run a task's controls, confirm them where ids would be dropped, and ask its `own` verifier."""
-        task = runner.planned(task)
-        if own:
-            own_verifier(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
-        image = self.sandbox.image(task, self.options.build, lambda what: self.say(Event(task.instance_id, what)))
-        if image.emulated:
-            self.say(
-                Event(task.instance_id, f"{image.platform} is emulated on this engine: slow, and times may run out")
-            )
-        repeats = self.panel.policy.repeats
-        empty, oracle = self._observe(controls(task, task.f2p, task.p2p, repeats, confirm=False), image)
-        first = table.build(task.f2p, task.p2p, empty, oracle)
-        decision = rules.decide(first, self.panel.policy)
-        evidence = Evidence(task.instance_id, __version__, image, tuple(empty), tuple(oracle), first)
-        if decision.verdict is Verdict.REPAIRED:
-            evidence = self._confirm(task, image, evidence, decision)
-        settled = decision_of(evidence, self.panel.policy)
-        if own and rules.admits(settled.verdict):
-            evidence = replace(evidence, own=self._ask_own(task, image, settled))
-        return evidence
-
-    def _ask_own(self, task: Task, image: Image, decision: Decision) -> tuple[float, float]:
-        """The rewards of the task's own verifier for (empty, oracle), each in a fresh container."""
-        gone = {
-            name: frozenset(test for finding in decision.dropped if finding.list is name for test in finding.ids)
-            for name in ListName
-        }
-        kept = (*decision.kept_f2p, *decision.kept_p2p)
-        verifier = own_verifier(task.directory, (gone[ListName.F2P], gone[ListName.P2P]), kept)
-
-        def ask(kind: ControlKind) -> float:
-            self.say(Event(task.instance_id, f"{kind} (own verifier): started"))
-            with written(self.workspace.root):
-                directory = self.workspace.attempt(task, f"{kind}-own")
-                return verify(self.sandbox, task, image, kind, verifier, directory)
-
-        found = self.pool.all([partial(ask, kind) for kind in ControlKind])
-        for reward in found:
-            if isinstance(reward, InfrastructureError):
-                raise reward
-        empty, oracle = (reward for reward in found if isinstance(reward, float))
-        tool = fetches(verifier) if task.network == "none" else ""
-        if tool and oracle != 1.0:
-            raise NoEvidence(
-                f"its own verifier gives empty {empty:g} and oracle {oracle:g}, and uses {tool} without a network",
-                'put what it fetches into the image, or set network = "bridge"',
-            )
-        return empty, oracle
-
-    def _confirm(self, task: Task, image: Image, evidence: Evidence, decision: Decision) -> Evidence:
-        f2p, p2p = decision.kept_f2p, decision.kept_p2p
-        # as the first runs spelt the ids: fewer of them might fit another template as well
-        spelt = (run.template for run in (*evidence.oracle, *evidence.empty) if _resolved(run))
-        task = replace(task, id_template=next(spelt, task.id_template))
-        empty, oracle = self._observe(controls(task, f2p, p2p, self.panel.policy.repeats, confirm=True), image)
-        second = table.build(f2p, p2p, empty, oracle)
-        return replace(evidence, confirm_empty=tuple(empty), confirm_oracle=tuple(oracle), confirm_table=second)
-
-    def _observe(self, planned: Sequence[Control], image: Image) -> tuple[list[Run], list[Run]]:
-        """Run controls side by side; the runs of (empty, oracle). Raises the first infrastructure error."""
-        found = self.pool.all([partial(self._control, control, image) for control in planned])
-        runs: dict[ControlKind, list[Run]] = {kind: [] for kind in ControlKind}
-        pairs = list(zip(planned, found, strict=True))
-        whole_oracle = all(isinstance(run, Run) for control, run in pairs if control.kind is ControlKind.ORACLE)
-        errors: list[InfrastructureError] = []
-        for control, run in pairs:
-            if isinstance(run, Run):
-                runs[control.kind].append(run)
-            elif isinstance(run, NoReport) and control.kind is ControlKind.EMPTY and whole_oracle:
-                # the new tests do not build without the reference: that is what empty is there to show
-                runs[control.kind].append(without_report(control, run))
-            else:
-                errors.append(run)
-        if errors:
-            raise min(errors, key=lambda err: not isinstance(err, EngineLost))
-        _refuse_two_spellings([*runs[ControlKind.ORACLE], *runs[ControlKind.EMPTY]])
-        return runs[ControlKind.EMPTY], runs[ControlKind.ORACLE]
-
-    def _control(self, control: Control, image: Image) -> Run:
-        task, key = control.task, runner.digest(control, image)
-        name = f"{control.kind}{' (confirmation)' if control.confirm else ''}"
-        name += f" {control.repeat + 1}/{self.panel.policy.repeats}" if self.panel.policy.repeats > 1 else ""
-        if not control.confirm and not self.options.fresh:
-            run = self.workspace.recall(key)
-            if run is not None:
-                self.say(Event(task.instance_id, f"{name}: observed before, taken from the journal"))
-                return run
-        self.say(Event(task.instance_id, f"{name}: started"))
-        begin = time.monotonic()
-        attempts: list[Path] = []
-
-        def attempt() -> Path:
-            suffix = "confirm-" if control.confirm else ""
-            attempts.append(self.workspace.attempt(task, f"{control.kind}-{suffix}{control.repeat + 1}"))
-            return attempts[-1]
-
-        with written(self.workspace.root):
-            run = runner.observe(self.sandbox, control, image, attempt)
-        if not control.confirm:
-            self.workspace.note(task, key, run, attempts)
-        self.say(Event(task.instance_id, f"{name}: observed in {time.monotonic() - begin:.1f} s"))
-        return run
-
-
-def _refuse_two_spellings(runs: Sequence[Run]) -> None:
-    """Raise where the reports of two runs fit different templates: then one id could mean two tests."""
-    found = sorted({run.template[0] for run in runs if run.template and _resolved(run)})
-    if len(found) > 1:
+    found = work.pool.all([partial(ask, kind) for kind in ControlKind])
+    for reward in found:
+        if isinstance(reward, InfrastructureError):
+            raise reward
+    empty, oracle = (reward for reward in found if isinstance(reward, float))
+    tool = fetches(verifier) if task.network == "none" else ""
+    if tool and oracle != 1.0:
         raise NoEvidence(
-            f"the runs' reports spell ids in different ways: {' and '.join(found)}", "set id_template in task.json"
+            f"its own verifier gives empty {empty:g} and oracle {oracle:g}, and uses {tool} without a network",
+            'put what it fetches into the image, or set network = "bridge"',
         )
+    return empty, oracle
 
 
-def _resolved(run: Run) -> bool:
-    return any(seen.outcome is not Outcome.MISSING for seen in run.observed.values())
+def _first(work: Work, task: Task, image: Image) -> Evidence:
+    """What both controls show of the lists, `repeats` times."""
+    runs = range(work.panel.policy.repeats)
+    empty, oracle = work.observe(controls(task, (*task.f2p, *task.p2p), runs), image)
+    seen = table.build(task.f2p, task.p2p, empty, oracle)
+    return Evidence(task.instance_id, __version__, image, tuple(empty), tuple(oracle), seen)
+
+
+def _recheck(work: Work, task: Task, evidence: Evidence) -> Evidence:
+    """The evidence with further runs of both controls, where policy and evidence call for them."""
+    before = len(evidence.empty)
+    due = range(before, rules.runs_due(evidence.table, work.panel.policy))
+    if not due:
+        return evidence
+    task = _spelt_as(evidence, task)
+    empty, oracle = work.observe(controls(task, (*task.f2p, *task.p2p), due), evidence.image)
+    refuse_patch_errors((*empty, *oracle))
+    empty, oracle = [*evidence.empty, *empty], [*evidence.oracle, *oracle]
+    seen = table.build(task.f2p, task.p2p, empty, oracle)
+    return replace(evidence, empty=tuple(empty), oracle=tuple(oracle), table=seen)
+
+
+def _spelt_as(evidence: Evidence, task: Task) -> Task:
+    """The task with the spelling of its first runs: what further ones report might fit another as well."""
+    return replace(task, id_template=spelt_by((*evidence.oracle, *evidence.empty)) or task.id_template)
+
+
+def _confirm(work: Work, task: Task, evidence: Evidence, decision: Decision) -> Evidence:
+    """The evidence with a second pair of controls, run as often as the first, on what the first would keep."""
+    f2p, p2p = decision.kept_f2p, decision.kept_p2p
+    planned = controls(_spelt_as(evidence, task), (*f2p, *p2p), range(len(evidence.empty)), confirm=True)
+    empty, oracle = work.observe(planned, evidence.image)
+    second = table.build(f2p, p2p, empty, oracle)
+    return replace(evidence, confirm_empty=tuple(empty), confirm_oracle=tuple(oracle), confirm_table=second)
 
 
 def _recorded(panel: Panel, task: Task) -> Result:
@@ -410,7 +200,8 @@ def _differences(before: Evidence, now: Evidence) -> tuple[str, ...]:
     return tuple(lines) or ("the outcomes agree, their causes, flags or confirmation do not",)
 
 
-def _spell(result: Result) -> str:
+def _spell(ended: Ended[Result]) -> str:
+    result = _result(ended)
     match result.state:
         case State.RECORDED:
             assert result.decision is not None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from repair.cause import printable
-from repair.pipeline import Event, Say
+from repair.observing import Event, Say
 
 SHOWN = 12  # running tasks in the live display
 

@@ -27,7 +27,8 @@ class Seen:
     """What one run showed: per test, per collector that failed or skipped, per file that is not there.
 
     `aliases` are further ids, each with the tests that it stands for; `holders` are classes, modules and suites whose
-    set-up failed or skipped, or that did not import; `members` are tests that no id names but as one of a group.
+    set-up failed or skipped, or that did not import; `members` are tests that no id names but as one of a group;
+    `ids` is how a list names all that was collected.
     """
 
     outcomes: Mapping[str, tuple[Outcome, str]]
@@ -37,6 +38,7 @@ class Seen:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     holders: Mapping[str, tuple[Outcome, str]] = field(default_factory=dict)
     members: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
 
 
 def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",), framework: str = "") -> Seen:
@@ -50,6 +52,7 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
     aliases: dict[str, dict[str, None]] = {}
     holders: dict[str, tuple[Outcome, str]] = {}
     named: set[str] = set()  # what an id may name by itself
+    ids: set[str] = set()
     tells_apart = "{name}" in template[0] and ("{class" in template[0] or "{test}" in template[0])
     for case in cases:
         holder = HOLDERS[framework](case) if framework in HOLDERS else None
@@ -60,6 +63,7 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
         spelt = [clean(test) for test in spellings(template, whole)]
         if not spelt:
             continue
+        ids.add(spelt[0])
         real = spelt[0] if tells_apart or not case.classname else clean(whole.id)
         _merge(found, real, (case.outcome, case.cause))
         for other in dict.fromkeys([*spelt, *(clean(test) for test in spellings(template, case))]):
@@ -73,6 +77,7 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
         aliases={other: tuple(sorted({*tests, other} & found.keys())) for other, tests in aliases.items()},
         holders=holders,
         members=frozenset(found.keys() - named),
+        ids=frozenset(ids),
     )
 
 
@@ -115,6 +120,8 @@ def of_record(record: Record, outcomes: Mapping[str, tuple[Outcome, str]], templ
     likes into its report. A test that did not run stands for an id only where none that ran does.
     """
     aliases: dict[str, list[str]] = {}
+    named = (spellings(template, _as_case(test)) for test in record.items) if template else ()
+    ids = {clean(spelt[0]) for spelt in named if spelt}
     for ran in (True, False) if template else ():
         spelt: dict[str, list[str]] = {}
         for test in record.items:
@@ -129,6 +136,7 @@ def of_record(record: Record, outcomes: Mapping[str, tuple[Outcome, str]], templ
         record.broken,
         frozenset(record.nofile),
         {other: tuple(tests) for other, tests in aliases.items()},
+        ids=frozenset(ids if template else record.items),
     )
 
 
@@ -159,6 +167,17 @@ def resolve(listed: Iterable[str], seen: Seen) -> dict[str, Observed]:
     """The outcome of each listed id, with its cause where it is no pass."""
     index = _Index(seen)
     return {test: index.look_up(test) for test in listed}
+
+
+def everything(seen: Seen) -> dict[str, Observed]:
+    """All that was collected, by the ids that a list would have."""
+    return resolve(sorted(seen.ids), seen)
+
+
+def unreadable(seen: Seen) -> dict[str, Observed]:
+    """Files, folders and classes that gave fewer tests than they hold, or none, each with why."""
+    broken = {place: Observed(*found) for place, found in (*seen.broken.items(), *seen.holders.items())}
+    return broken | {path: Observed(Outcome.MISSING, "no such file in the image") for path in seen.nofile}
 
 
 class _Index:
@@ -194,9 +213,9 @@ class _Index:
             return Observed(*above)
         if below:
             return Observed(*min(below.values(), key=lambda pair: (-pair[0].severity, pair[1])))
-        holders = [name for name in self.seen.holders if _is_held(test, name)]
-        if holders:
-            return Observed(*self.seen.holders[max(holders, key=len)])
+        holder = nearest(test, self.seen.holders)
+        if holder is not None:
+            return Observed(*self.seen.holders[holder])
         path = test.split("::", 1)[0]
         if path in self.seen.nofile:
             return Observed(Outcome.MISSING, f"{printable(path)}: no such file in the image")
@@ -213,8 +232,8 @@ class _Index:
 
     def _broken_above(self, test: str) -> tuple[Outcome, str] | None:
         """The nearest collector above `test` that failed or skipped."""
-        places = [place for place in self.seen.broken if test == place or test.startswith((place + "::", place + "/"))]
-        return self.seen.broken[max(places, key=len)] if places else None
+        place = nearest(test, self.seen.broken)
+        return None if place is None else self.seen.broken[place]
 
     def _broken_below(self, test: str) -> dict[str, tuple[Outcome, str]]:
         return {place: found for place, found in self.seen.broken.items() if place.startswith(test + "::")}
@@ -242,11 +261,18 @@ class _Index:
         return difflib.get_close_matches(wanted, same_file[:2000], n=3, cutoff=0.7)
 
 
-def _is_held(test: str, holder: str) -> bool:
-    """Does an id name a test of this class, module or suite, as unittest or mocha print it?"""
-    if holder.startswith("("):
-        return f"{holder})" in test or f"{holder}." in test
-    return test.startswith(holder)
+def nearest(test: str, places: Iterable[str]) -> str | None:
+    """Of files, folders, classes and suites the nearest that holds a test; None where none does."""
+    return max((place for place in places if _holds(place, test)), key=len, default=None)
+
+
+def _holds(place: str, test: str) -> bool:
+    """Does an id name a test of this place: in pytest's way, or a class, module or suite as others print it?"""
+    if place.startswith("("):
+        return f"{place})" in test or f"{place}." in test
+    if place.endswith(" "):
+        return test.startswith(place)
+    return test == place or test.startswith((place + "::", place + "/"))
 
 
 def base(test: str) -> str:

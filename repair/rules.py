@@ -6,11 +6,23 @@ asked again, with the kept lists and a second table. The rule is stated row by r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from repair.model import Decision, Finding, ListName, Outcome, Policy, Row, Rule, Table, Verdict
+from repair.model import (
+    ControlKind,
+    Decision,
+    Evidence,
+    Finding,
+    ListName,
+    Outcome,
+    Policy,
+    Row,
+    Rule,
+    Table,
+    Verdict,
+)
 
 NOT_RUN = frozenset({Outcome.SKIPPED, Outcome.MISSING})
 BROKE = frozenset({Outcome.FAILED, Outcome.ERROR})
@@ -39,7 +51,7 @@ def decide(table: Table, policy: Policy) -> Decision:
     dropped = _findings((row, name, rule) for row, name, rule in judged if rule in DROPS)
     reasons = _findings((row, name, rule) for row, name, rule in judged if rule is not KEEP and rule not in DROPS)
     reasons += _shared_ids(table.rows)
-    reasons += _whole_task(kept[ListName.F2P], kept[ListName.P2P], policy)
+    reasons += whole_task(kept[ListName.F2P], kept[ListName.P2P], policy)
     verdict = Verdict.REFUSED if reasons else Verdict.REPAIRED if dropped else Verdict.CLEAN
     return Decision(
         verdict,
@@ -48,6 +60,32 @@ def decide(table: Table, policy: Policy) -> Decision:
         tuple(dropped),
         tuple(reasons),
     )
+
+
+def runs_due(table: Table, policy: Policy) -> int:
+    """How many runs of each control policy and evidence call for; the first `policy.repeats` of `table` say so.
+
+    It is `recheck` more where every reason to refuse would vanish if the P2P that regress were kept.
+    """
+    if table.patch_errors:
+        return policy.repeats
+    rows = [_first(row, policy.repeats) for row in table.rows]
+    regress = [
+        ListName.P2P in row.lists and judge(row, ListName.P2P, policy.passing) is Rule.REGRESSION for row in rows
+    ]
+    spared = [_passing(row) if regresses else row for row, regresses in zip(rows, regress, strict=True)]
+    wanted = any(regress) and decide(Table(tuple(spared)), policy).verdict is not Verdict.REFUSED
+    return policy.repeats + (policy.recheck if wanted else 0)
+
+
+def _first(row: Row, runs: int) -> Row:
+    """A row as its first runs show it."""
+    members = {test: (empty[:runs], oracle[:runs]) for test, (empty, oracle) in row.members.items()}
+    return replace(row, empty=row.empty[:runs], oracle=row.oracle[:runs], members=members)
+
+
+def _passing(row: Row) -> Row:
+    return replace(row, oracle=(Outcome.PASSED,) * len(row.oracle))
 
 
 def judge(row: Row, name: ListName, passing: frozenset[Outcome]) -> Rule | None:
@@ -108,7 +146,8 @@ def _covers(rows: Sequence[Row], name: ListName) -> dict[str, set[str]]:
     return covers
 
 
-def _whole_task(f2p: Sequence[Row], p2p: Sequence[Row], policy: Policy) -> list[Finding]:
+def whole_task(f2p: Sequence[Row], p2p: Sequence[Row], policy: Policy) -> list[Finding]:
+    """Reasons to refuse a task as a whole, by the rows of the ids that its lists keep."""
     reasons = []
     if not f2p:
         reasons.append(Finding(Rule.NO_F2P, cause="no F2P is kept: nothing would measure the change"))
@@ -151,6 +190,19 @@ def spell(outcomes: Sequence[Outcome]) -> str:
         return str(outcomes[0])
     counts = sorted(((outcomes.count(o), o) for o in set(outcomes)), key=lambda c: (-c[0], c[1]))
     return ", ".join(f"{outcome} {count}/{len(outcomes)}" for count, outcome in counts)
+
+
+def flaky(evidence: Evidence) -> Iterator[tuple[str, tuple[tuple[ControlKind, str], ...]]]:
+    """Each id that runs of one control see differently, the confirmation's among them, with its rates by control."""
+    again = {row.id: row for row in evidence.confirm_table.rows} if evidence.confirm_table is not None else {}
+    for row in evidence.table.rows:
+        second = again.get(row.id)
+        empty = row.empty if second is None else (*row.empty, *second.empty)
+        oracle = row.oracle if second is None else (*row.oracle, *second.oracle)
+        runs = ((ControlKind.EMPTY, empty), (ControlKind.ORACLE, oracle))
+        rates = tuple((control, spell(outcomes)) for control, outcomes in runs if len(set(outcomes)) > 1)
+        if rates:
+            yield row.id, rates
 
 
 def scores(rows: Sequence[Row], passing: frozenset[Outcome]) -> tuple[tuple[float, ...], tuple[float, ...]]:

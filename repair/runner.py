@@ -87,6 +87,7 @@ def digest(control: Control, image: Image) -> str:
         # the root of a diff is found by all of the task's
         "chain": [hashlib.sha256(content).hexdigest() for _, content in task.patches],
         "judges": _judges(),
+        **({} if control.files is None else {"files": control.files}),
         "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
         "image": image.id,
         "repeat": control.repeat,
@@ -184,9 +185,18 @@ def _pytest_arguments(control: Control, here: str) -> list[str]:
     return options + (files if sum(map(len, files)) <= MAX_ARGUMENTS else [])
 
 
+def _select(control: Control) -> Select:
+    """What a control runs: with files of its own these, with none of them whatever the test command runs."""
+    if control.files is None:
+        return control.task.select
+    return Select.FILES if control.files else Select.ALL
+
+
 def _files(control: Control) -> list[str]:
-    if control.task.select is Select.ALL:
+    if _select(control) is Select.ALL:
         return []
+    if control.files is not None:
+        return sorted(control.files)
     return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
 
 
@@ -201,7 +211,9 @@ def _entries(control: Control, here: str, deadly: list[str], deleted: tuple[str,
     if isinstance(task.test_cmd, str):
         entries.append(Entry(f"{here}/in/test_cmd", _text(task).encode(), 0o644))
     if task.framework == PYTEST:
-        select = {"ids": control.ids, "files": _files(control), "select": task.select, "skip": deadly}
+        found = control.files is not None and not task.test_files
+        chosen = {"files": _files(control), "select": _select(control), "found": found}
+        select = {"ids": control.ids, "skip": deadly, **chosen}
         entries.append(Entry(f"{here}/in/select.json", orjson.dumps(select), 0o644))
         entries.append(Entry(f"{here}/plugin", b"", 0o755, directory=True))
         entries.append(Entry(f"{here}/plugin/repair_pytest.py", inside("repair_pytest.py"), 0o644))

@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,12 @@ def source_digest(task: Task) -> str:
 
 
 def effective(task: Task) -> dict[str, Any]:
-    """The task after defaults, keys sorted, its lists as sorted sets. `id_template` is there only where it is set."""
+    """The task after defaults, keys sorted, its lists as sorted sets.
+
+    `id_template` and `test_files` are there only where they are set.
+    """
     own_names = {"id_template": list(task.id_template)} if task.id_template else {}
+    minted_from = {"test_files": list(task.test_files)} if task.test_files else {}
     return {
         "FAIL_TO_PASS": list(task.listed(ListName.F2P)),
         "PASS_TO_PASS": list(task.listed(ListName.P2P)),
@@ -68,6 +72,7 @@ def effective(task: Task) -> dict[str, Any]:
         "network": task.network,
         "platform": task.platform,
         "select": task.select,
+        **minted_from,
         "test_cmd": task.test_cmd if isinstance(task.test_cmd, str) else list(task.test_cmd),
         "timeout": task.timeout,
         "user": task.user,
@@ -349,10 +354,6 @@ def _sync_file(path: Path) -> None:
 
 
 def _run_document(run: Run) -> dict[str, Any]:
-    observed = {
-        test: [seen.outcome, seen.cause, dict(seen.members)] if seen.members else [seen.outcome, seen.cause]
-        for test, seen in run.observed.items()
-    }
     return {
         "image": run.image,
         "exit": run.exit,
@@ -360,24 +361,39 @@ def _run_document(run: Run) -> dict[str, Any]:
         "deadly": run.deadly,
         "flags": run.flags,
         "template": run.template,
-        "observed": observed,
+        "observed": _observed_document(run.observed),
+        **({"found": _observed_document(run.found)} if run.found else {}),
+        **({"broken": _observed_document(run.broken)} if run.broken else {}),
+    }
+
+
+def _observed_document(observed: Mapping[str, Observed]) -> dict[str, Any]:
+    return {
+        test: [seen.outcome, seen.cause, dict(seen.members)] if seen.members else [seen.outcome, seen.cause]
+        for test, seen in observed.items()
     }
 
 
 def _read_run(document: Any) -> Run:
-    observed = {}
-    for test, (outcome, cause, *members) in document["observed"].items():
-        below = {member: Outcome(found) for member, found in members[0].items()} if members else {}
-        observed[test] = Observed(Outcome(outcome), cause, below)
     return Run(
         document["image"],
         document["exit"],
-        observed,
+        _read_observed(document["observed"]),
         document["patch"],
         tuple(document["deadly"]),
         tuple(document["flags"]),
         tuple(document["template"]),
+        _read_observed(document.get("found", {})),
+        _read_observed(document.get("broken", {})),
     )
+
+
+def _read_observed(document: Any) -> dict[str, Observed]:
+    observed = {}
+    for test, (outcome, cause, *members) in document.items():
+        below = {member: Outcome(found) for member, found in members[0].items()} if members else {}
+        observed[test] = Observed(Outcome(outcome), cause, below)
+    return observed
 
 
 def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
@@ -392,8 +408,7 @@ def new_directory(path: Path) -> Iterator[Path]:
 
     Raises `UsageError` where something has that name, an empty directory aside.
     """
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} is there already", "name a directory that isn't; nothing is replaced")
+    check_new(path)
     target = path.absolute()
     there = _nearest(target)  # folders above are made when all is well
     temporary = there / f".{target.name}.{secrets.token_hex(4)}.tmp"
@@ -406,6 +421,17 @@ def new_directory(path: Path) -> Iterator[Path]:
             sync_directory(target.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_new(path: Path) -> None:
+    """Raise `UsageError` where a new directory could not get the name `path`, since something else has it."""
+    try:
+        there = os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir()))
+    except OSError as err:
+        raise UsageError(f"{path} cannot be read: {err.strerror}", "check its permissions") from None
+    if there:
+        raise UsageError(f"{path} is there already", "name a directory that isn't; nothing is replaced")
+    _nearest(path.absolute())
 
 
 def _nearest(path: Path) -> Path:

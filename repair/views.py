@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from repair.cause import printable
 from repair.check import Examined, Soundness, examine
-from repair.errors import EngineLost, InfrastructureError
+from repair.errors import EngineLost, InfrastructureError, RepairError
 from repair.gate import Gate
 from repair.model import Panel
 from repair.pipeline import Result, State
 from repair.report import terminal
+from repair.report.words import NOT_RUN
 
 SHOWN = 20  # differences of one task
 
 
 def exit_code(results: Sequence[Result]) -> int:
     """The status of a run: of failures their one code, or the general one where they differ; 1 for unsound records."""
-    codes = {result.error.code for result in results if result.state is State.FAILED and result.error is not None}
+    code = failure_code(result.error for result in results if result.state is State.FAILED)
+    return code or int(any(result.state is State.UNSOUND for result in results))
+
+
+def failure_code(errors: Iterable[RepairError | None]) -> int:
+    """The status for what kept tasks from an end: their one code, or the general one where they differ; 0 for none."""
+    codes = {error.code for error in errors if error is not None}
     if EngineLost.code in codes:
         return EngineLost.code
-    if codes:
-        return codes.pop() if len(codes) == 1 else InfrastructureError.code
-    return int(any(result.state is State.UNSOUND for result in results))
+    return (codes.pop() if len(codes) == 1 else InfrastructureError.code) if codes else 0
 
 
 # ---- run
@@ -51,16 +56,16 @@ def run_text(panel: Path, results: Sequence[Result], width: int | None) -> str:
             why = printable(
                 f"{result.task.instance_id}: its record is {result.soundness} ({'; '.join(result.details)})"
             )
-            parts.append(f"{why}; to decide it anew:\n    rm {_quoted(result.task.directory / 'repair.json')}\n")
-    parts.append(f"\n{_number(len(results), 'task')}: {', '.join(_totals(results))}\n")
-    parts.append(f"next: repair show {_quoted(panel)}/TASK\n      repair gate {_quoted(panel)}\n")
+            parts.append(f"{why}; to decide it anew:\n    rm {quoted(result.task.directory / 'repair.json')}\n")
+    parts.append(f"\n{number(len(results), 'task')}: {', '.join(_totals(results))}\n")
+    parts.append(f"next: repair show {quoted(panel)}/TASK\n      repair gate {quoted(panel)}\n")
     return "".join(parts)
 
 
 def _line(result: Result) -> terminal.Line:
     name = result.task.instance_id
     if result.table is None or result.decision is None:
-        word = result.soundness or str(result.state)
+        word = result.soundness or (NOT_RUN if result.state is State.NOT_RUN else str(result.state))
         return terminal.Line(name, word, note=result.error.message if result.error else "")
     f2p, p2p = terminal.counts(result.table, result.decision)
     dropped = sum(len(finding.ids) for finding in result.decision.dropped)
@@ -73,25 +78,25 @@ def _totals(results: Sequence[Result]) -> list[str]:
     words = {
         State.UNSOUND: "with an unsound record",
         State.FAILED: "failed",
-        State.NOT_RUN: "not run",
+        State.NOT_RUN: NOT_RUN,
         State.KEPT: "left alone",
     }
     for state, word in words.items():
-        number = sum(result.state is state for result in results)
-        totals += [f"{number} {word}"] * bool(number)
+        count = sum(result.state is state for result in results)
+        totals += [f"{count} {word}"] * bool(count)
     return totals
 
 
-def failures_text(results: Sequence[Result]) -> str:
-    """Failures by kind: what happened, to which tasks, and what to do."""
-    kinds: dict[str, list[Result]] = {}
-    for result in results:
-        if result.state is State.FAILED and result.error is not None:
-            kinds.setdefault(result.error.kind, []).append(result)
+def failures_text(failed: Iterable[tuple[str, RepairError | None]]) -> str:
+    """Failures of tasks by kind: what happened, to which tasks, and what to do."""
+    kinds: dict[str, list[tuple[str, RepairError]]] = {}
+    for task, error in failed:
+        if error is not None:
+            kinds.setdefault(error.kind, []).append((task, error))
     parts = []
-    for kind, failed in sorted(kinds.items()):
-        parts.append(f"\n{kind}: {_number(len(failed), 'task')} without a verdict\n")
-        parts += [printable(f"  {result.task.instance_id}: {result.error}") + "\n" for result in failed]
+    for kind, alike in sorted(kinds.items()):
+        parts.append(f"\n{kind}: {number(len(alike), 'task')} without a verdict\n")
+        parts += [printable(f"  {task}: {error}") + "\n" for task, error in alike]
     return "".join(parts)
 
 
@@ -114,8 +119,12 @@ def _document(result: Result) -> dict[str, Any]:
     if result.details:
         document |= {"is": result.soundness, "details": list(result.details)}
     if result.error is not None:
-        document["error"] = {"kind": result.error.kind, "message": result.error.message, "next": result.error.next}
+        document["error"] = error_document(result.error)
     return document
+
+
+def error_document(error: RepairError) -> dict[str, str]:
+    return {"kind": error.kind, "message": error.message, "next": error.next}
 
 
 # ---- check
@@ -180,9 +189,11 @@ def gate_document(gate: Gate) -> dict[str, Any]:
     }
 
 
-def _number(count: int, noun: str) -> str:
+def number(count: int, noun: str) -> str:
+    """Such as `1 task`, `2 tasks`."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _quoted(path: Path) -> str:
+def quoted(path: Path) -> str:
+    """A path for a shell."""
     return shlex.quote(str(path))

@@ -357,7 +357,7 @@ def _nothing_left_to_confirm(found: Evidence) -> Evidence:
     ("forge", "said"),
     [
         (_other_task, "is of another task"),
-        (_fewer_runs, "holds 0 runs of a control, the policy asks for 1"),
+        (_fewer_runs, "holds 0 runs of a control, policy and evidence call for 1"),
         (_fewer_outcomes, "has no outcome for a control"),
         (_more_outcomes, "more or fewer outcomes than runs"),
         (_fewer_ids, "holds other P2P ids than task.json"),

@@ -19,7 +19,10 @@ from repair import __version__
 from repair.cli import app, run_app
 from repair.model import Observed, Outcome
 
-COMMANDS = ["import", "run", "check", "gate", "show", "export", "parse", "clean", "doctor"]
+COMMANDS = [
+    *("new", "import", "mint", "probe", "run", "check", "gate", "show", "report", "diff", "export", "parse", "clean"),
+    *("doctor", "schema"),
+]
 KEEP = "tests/test_calc.py::test_keep[3]"
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere"}
 REPORT = """<testsuite><testcase classname="a" name="t1"/>

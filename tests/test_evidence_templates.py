@@ -12,7 +12,7 @@ from repair import evidence
 from repair.errors import NoEvidence
 from repair.evidence import Attempt
 from repair.model import Control, ControlKind, Image, Observed, Outcome, Run, Task
-from repair.pipeline import _refuse_two_spellings
+from repair.observing import refuse_two_spellings
 from repair.sandbox import Ended
 from repair.templates import CANDIDATES, Template
 
@@ -129,13 +129,13 @@ def run(template: Template, outcome: Outcome = P) -> Run:
     ids=["no run", "pytest's", "one", "one that resolves nothing", "one without", "one of two spellings"],
 )
 def test_runs_that_are_spelt_alike(runs: list[Run]) -> None:
-    _refuse_two_spellings(runs)
+    refuse_two_spellings(runs)
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not M])
 def test_runs_that_are_spelt_in_two_ways_are_no_evidence(outcome: Outcome) -> None:
     with pytest.raises(NoEvidence) as caught:
-        _refuse_two_spellings([run(("{name}",), outcome), run(DEFAULT), run(DEFAULT)])
+        refuse_two_spellings([run(("{name}",), outcome), run(DEFAULT), run(DEFAULT)])
     assert str(caught.value) == (
         "the runs' reports spell ids in different ways: {classname}::{name} and {name}; set id_template in task.json"
     )

@@ -40,7 +40,9 @@ _FORMATS = {
         *("draft", "gym", "harbor", "live", "multi", "pro", "r2e", "rebench", "smith", "swebench", "task_repo"),
     ),
     "scribe": (),
-    "imported": ("draft", "native", "rawjson", "registry", "scribe", "sources"),
+    "keys": (),
+    "native": ("keys",),
+    "imported": ("draft", "keys", "native", "rawjson", "registry", "scribe", "sources"),
     "copies": ("draft", "imported", "lists", "parquet", "registry", "sources", "verifier"),
 }
 FORMATS = {
@@ -66,15 +68,25 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.diff",
             "repair.suspects",
             "repair.reference",
+            "repair.ranking",
+            "repair.derivation",
+            "repair.discrepancies",
+            "repair.steadiness",
+            "repair.attributes",
+            "repair.touched",
             "repair.report",
             "repair.report.terminal",
             "repair.report.words",
+            "repair.report.packed",
+            "repair.report.html",
+            "repair.comparison",
+            "repair.report.changes",
+            "repair.report.markdown",
         }
     ),
     frozenset(
         {
             "repair.formats",
-            "repair.formats.native",
             *FORMATS,
             "repair.archive",
             "repair.context",
@@ -85,15 +97,24 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.own",
             "repair.pool",
             "repair.documents",
+            "repair.minted",
+            "repair.schemas",
             "repair.store",
             "repair.runs",
             "repair.reports",
+            "repair.revisions",
         }
     ),
-    frozenset({"repair.pipeline", "repair.check", "repair.gate", "repair.doctor"})
-    | {"repair.importing", "repair.exporting"},
-    frozenset({"repair.progress", "repair.views", "repair.exchange_views", "repair.__main__"})
-    | {"repair.cli", "repair.cli.frame", "repair.cli.panels", "repair.cli.exchange", "repair.cli.looks"},
+    frozenset({"repair.observing", "repair.minting", "repair.pipeline", "repair.check", "repair.gate", "repair.doctor"})
+    | {"repair.importing", "repair.exporting", "repair.authoring"}
+    | {"repair.comparing"}
+    | {"repair.reporting"}
+    | {"repair.probing"},
+    frozenset({"repair.progress", "repair.views", "repair.mint_views", "repair.exchange_views", "repair.__main__"})
+    | {"repair.cli", "repair.cli.frame", "repair.cli.panels", "repair.cli.exchange", "repair.cli.looks"}
+    | {"repair.cli.author", "repair.cli.mint", "repair.cli.page", "repair.cli.review"}
+    | {"repair.cli.precommit"}
+    | {"repair.probe_views", "repair.cli.probe"},
 )
 CORE, PURE, EDGES = RINGS[0], RINGS[0] | RINGS[1] | RINGS[2], RINGS[3]
 INSIDE = "repair.inside"  # runs in containers: in no ring
@@ -110,20 +131,43 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.frameworks": frozenset({"repair.recognition", "repair.shell"}),
     "repair.diff": frozenset({"repair.diff_parts"}),
     "repair.report.terminal": frozenset({"repair.report.words"}),
+    "repair.report.packed": frozenset({"repair.report.words"}),
+    "repair.report.html": frozenset({"repair.report.packed", "repair.report.words"}),
+    "repair.comparison": frozenset({"repair.rules"}),
+    "repair.report.changes": frozenset({"repair.comparison", "repair.report.terminal", "repair.report.words"}),
+    "repair.report.markdown": frozenset({"repair.comparison", "repair.report.changes"}),
+    "repair.revisions": frozenset({"repair.store"}),
+    "repair.comparing": frozenset({"repair.check", "repair.gate"}),
     "repair.sandbox": frozenset({"repair.archive", "repair.context"}),
     "repair.patch": frozenset({"repair.archive", "repair.sandbox"}),
     "repair.evidence": frozenset({"repair.sandbox"}),
     "repair.runner": frozenset({"repair.archive", "repair.evidence", "repair.patch", "repair.sandbox"}),
+    "repair.schemas": frozenset({"repair.documents", "repair.formats.keys"}),
     "repair.store": frozenset({"repair.documents"}),
     "repair.runs": frozenset({"repair.documents", "repair.store"}),
-    "repair.pipeline": frozenset({"repair.check"}),
+    "repair.derivation": frozenset({"repair.resolve", "repair.rules", "repair.table"}),
+    "repair.discrepancies": frozenset({"repair.derivation", "repair.ranking", "repair.resolve", "repair.table"}),
+    "repair.minted": frozenset({"repair.documents"}),
+    "repair.minting": frozenset({"repair.observing"}),
+    "repair.mint_views": frozenset({"repair.views"}),
+    "repair.probing": frozenset({"repair.observing"}),
+    "repair.probe_views": frozenset({"repair.views"}),
+    "repair.pipeline": frozenset({"repair.check", "repair.observing"}),
     "repair.gate": frozenset({"repair.check"}),
+    "repair.reporting": frozenset({"repair.check", "repair.gate"}),
     "repair.exporting": frozenset({"repair.check"}),
     "repair.cli.frame": frozenset({"repair.progress"}),
     "repair.cli.panels": frozenset({"repair.cli.frame", "repair.views"}),
     "repair.cli.exchange": frozenset({"repair.cli.frame", "repair.exchange_views"}),
     "repair.cli.looks": frozenset({"repair.cli.frame"}),
-    "repair.cli": frozenset({"repair.cli.frame", "repair.cli.panels", "repair.cli.exchange", "repair.cli.looks"}),
+    "repair.cli.mint": frozenset({"repair.cli.frame", "repair.mint_views", "repair.views"}),
+    "repair.cli.page": frozenset({"repair.cli.frame"}),
+    "repair.cli.probe": frozenset({"repair.cli.frame", "repair.probe_views"}),
+    "repair.cli.review": frozenset({"repair.cli.frame"}),
+    "repair.cli": frozenset({"repair.cli.frame", "repair.cli.panels", "repair.cli.exchange", "repair.cli.looks"})
+    | {"repair.cli.author", "repair.cli.mint", "repair.cli.page", "repair.cli.review"}
+    | {"repair.cli.probe"},
+    "repair.cli.precommit": frozenset({"repair.cli"}),
     "repair.__main__": frozenset({"repair.cli"}),
 }
 

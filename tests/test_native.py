@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repair.errors import UsageError
-from repair.formats import native
+from repair.formats import keys, native
 from repair.model import Policy, Select, Task
 
 
@@ -57,6 +57,7 @@ def test_every_optional_key_has_its_default(panel: Path, make_task: MakeTask) ->
     assert task.test_cmd == ("python3", "-m", "pytest")
     assert (task.workdir, task.timeout, task.cpus, task.memory) == ("/testbed", 1800.0, 2.0, 4 << 30)
     assert (task.network, task.user, task.platform) == ("none", None, None)
+    assert task.test_files == ()
 
 
 def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTask) -> None:
@@ -68,6 +69,9 @@ def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTa
 
 GOOD: list[tuple[str, Any, str, Any]] = [
     ("base_commit", "abc", "base_commit", "abc"),
+    ("base_commit", None, "base_commit", None),
+    ("test_files", ["tests/test_*.py", "b.py"], "test_files", ("tests/test_*.py", "b.py")),
+    ("test_files", [], "test_files", ()),
     ("workdir", "/srv/repo/", "workdir", "/srv/repo"),
     ("workdir", "/", "workdir", "/"),
     ("test_cmd", "make check", "test_cmd", "make check"),
@@ -116,6 +120,8 @@ BAD: list[tuple[str, Any]] = [
     ("test_cmd", {"run": "pytest"}),
     ("test_cmd", ["a\0"]),
     ("junit", "out.xml"),
+    ("test_files", "tests/test_a.py"),
+    ("test_files", [""]),
     ("id_template", ""),
     ("id_template", []),
     ("id_template", "classname::name"),
@@ -162,7 +168,7 @@ def test_wrong_value_names_file_and_field(panel: Path, make_task: MakeTask, key:
     assert refusal(panel).startswith(f"{task}/task.json: {key}: expected ")
 
 
-@pytest.mark.parametrize("key", native.REQUIRED)
+@pytest.mark.parametrize("key", keys.REQUIRED)
 def test_missing_key(panel: Path, make_task: MakeTask, key: str) -> None:
     task = make_task()
     write_json(task, **{key: ...})
@@ -174,6 +180,57 @@ def test_unknown_key(panel: Path, make_task: MakeTask, key: str) -> None:
     task = make_task()
     write_json(task, **{key: 1})
     assert f"{task}/task.json: unknown key" in refusal(panel)
+
+
+def test_where_the_schema_is_is_no_part_of_a_task(panel: Path, make_task: MakeTask) -> None:
+    task = make_task()
+    before = load(panel)
+    write_json(task, **{"$schema": "../.schemas/task.schema.json"})
+    assert load(panel) == before
+    for wrong in ("", None, 5):
+        write_json(task, **{"$schema": wrong})
+        assert refusal(panel).startswith(f"{task}/task.json: $schema: expected a text")
+
+
+@pytest.mark.parametrize("absent", [("FAIL_TO_PASS",), ("PASS_TO_PASS",), ("FAIL_TO_PASS", "PASS_TO_PASS")])
+def test_who_finds_the_lists_needs_none(panel: Path, make_task: MakeTask, absent: tuple[str, ...]) -> None:
+    task = make_task(f2p=["f"], p2p=["p"])
+    write_json(task, **dict.fromkeys(absent, ...))
+    assert "is missing; list its tests' ids, or let `repair mint` find them" in refusal(panel)
+    (found,) = native.load(panel, lists=False).tasks
+    assert found.f2p == (() if "FAIL_TO_PASS" in absent else ("f",))
+    assert found.p2p == (() if "PASS_TO_PASS" in absent else ("p",))
+    write_json(task, image=...)
+    with pytest.raises(UsageError, match="image is missing"):
+        native.load(panel, lists=False)
+
+
+@pytest.mark.parametrize("key", keys.TASK)
+def test_no_key_of_a_task_is_taken_as_it_was_to_be_filled_in(panel: Path, make_task: MakeTask, key: str) -> None:
+    task = make_task()
+    write_json(task, **{key: f"{keys.FILL_IN}this"})
+    assert refusal(panel) == f"{task} is to be filled in: task.json ({key}); each says what, after FILL IN:"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_one"),
+    [
+        ("instruction.md", "FILL IN: this", True),
+        ("instruction.md", "# FILL IN: this", True),
+        ("instruction.md", "Mend it.\nFILL IN: no", False),
+        ("instruction.md", "FILL IN the form", False),
+        ("instruction.md", "", False),
+        ("oracle.patch", "FILL IN: this", True),
+        ("tests.patch", "FILL IN: this\n--- a\n+++ b\n", True),
+        ("tests.patch", "--- a\n+++ b\n+FILL IN: no", False),
+        ("entry.patch", "FILL IN: no", False),
+    ],
+)
+def test_a_file_that_is_to_be_filled_in(panel: Path, make_task: MakeTask, name: str, text: str, is_one: bool) -> None:
+    task = make_task()
+    (task / name).write_text(text)
+    said = told(lambda: native.load(panel))
+    assert said == (f"{task} is to be filled in: {name}; each says what, after FILL IN:" if is_one else "")
 
 
 def test_another_framework_needs_its_command_alone(panel: Path, make_task: MakeTask) -> None:
@@ -195,12 +252,12 @@ def test_another_frameworks_command_may_be_the_panels(panel: Path, make_task: Ma
 
 @pytest.mark.parametrize(("key", "value"), GOOD_KEYS, ids=[f"{key}={value!r:.30}" for key, value in GOOD_KEYS])
 def test_a_key_that_loads_is_not_called_wrong(key: str, value: Any) -> None:
-    assert native.wrong_key({"instance_id": "t", key: value}) is None
+    assert keys.wrong_key({"instance_id": "t", key: value}) is None
 
 
 @pytest.mark.parametrize(("key", "value"), BAD, ids=[f"{key}={value!r:.30}" for key, value in BAD])
 def test_a_key_that_would_not_load_is_called_wrong(key: str, value: Any) -> None:
-    found = native.wrong_key({"image": "x", key: value})
+    found = keys.wrong_key({"image": "x", key: value})
     assert found is not None
     assert found[0] == key
     assert found[1].startswith("expected ")
@@ -234,7 +291,7 @@ ANYTHING = st.recursive(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=300, deadline=None
 )
-@given(values=st.dictionaries(st.sampled_from([*native.TASK, "other"]), ANYTHING, max_size=4))
+@given(values=st.dictionaries(st.sampled_from([*keys.TASK, "other"]), ANYTHING, max_size=4))
 def test_any_value_loads_or_is_refused(tmp_path: Path, values: dict[str, Any]) -> None:
     task = tmp_path / "t"
     task.mkdir(exist_ok=True)

@@ -95,7 +95,9 @@ def test_a_key_that_stands_twice_is_refused(panel: Path, make_task: MakeTask) ->
         ("[policy]\nrepeats = 0", "policy.repeats: expected"),
         ("[policy]\nrepeats = 101", "policy.repeats: expected"),
         ("[policy]\nrepeats = true", "policy.repeats: expected"),
-        ("[policy]\nrecheck = 1", "policy.recheck: expected"),
+        ("[policy]\nrecheck = -1", "policy.recheck: expected"),
+        ("[policy]\nrecheck = 101", "policy.recheck: expected"),
+        ("[policy]\nrecheck = '1'", "policy.recheck: expected"),
         ("[policy]\npassing = []", "policy.passing: expected"),
         ("[policy]\npassing = ['xfailed']", "policy.passing: expected"),
         ("[policy]\npassing = ['passed', 'skipped']", "policy.passing: expected"),
@@ -127,9 +129,9 @@ def test_panel_toml_that_is_wrong(panel: Path, make_task: MakeTask, text: str, s
 def test_policy_as_written(panel: Path, make_task: MakeTask) -> None:
     make_task()
     (panel / "panel.toml").write_text(
-        '[policy]\nmin_p2p = 0\nrepeats = 3\nrecheck = 0\npassing = ["xfailed", "passed", "xfailed"]\n'
+        '[policy]\nmin_p2p = 0\nrepeats = 3\nrecheck = 2\npassing = ["xfailed", "passed", "xfailed"]\n'
     )
-    assert native.load(panel).policy == Policy(0, frozenset({Outcome.PASSED, Outcome.XFAILED}), 3, 0)
+    assert native.load(panel).policy == Policy(0, frozenset({Outcome.PASSED, Outcome.XFAILED}), 3, 2)
 
 
 def test_panels_that_are_none(tmp_path: Path, panel: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from repair import runner
 from repair.errors import NoJUnit
 from repair.model import Control, ControlKind, Image, Select, Task
-from repair.pipeline import controls
+from repair.observing import controls
 
 TASK = Task("t", "i", ("f",), ("p",), b"--- o\n", None, Path("t"))
 GO = replace(TASK, framework="go", test_cmd="gotestsum --junitfile out.xml", junit=("out.xml",))
@@ -64,10 +64,10 @@ def test_each_way_to_spell_ids_has_its_journal_entry() -> None:
 
 def test_every_control_gets_the_entry_patch_first() -> None:
     task = replace(TASK, entry_patch=b"--- e\n", tests_patch=b"--- t\n")
-    empty, oracle = controls(task, ("f",), ("p",), 1, confirm=False)
+    empty, oracle = controls(task, ("f", "p"), range(1))
     assert [name for name, _ in empty.patches] == ["entry.patch", "tests.patch"]
     assert [name for name, _ in oracle.patches] == ["entry.patch", "tests.patch", "oracle.patch"]
-    empty, oracle = controls(TASK, ("f",), ("p",), 1, confirm=False)
+    empty, oracle = controls(TASK, ("f", "p"), range(1))
     assert (empty.patches, oracle.patches) == ((), (("oracle.patch", b"--- o\n"),))
 
 

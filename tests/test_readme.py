@@ -16,7 +16,7 @@ import pytest
 
 from repair import errors
 from repair.cli import app
-from repair.formats import native
+from repair.formats import keys
 from repair.model import Outcome, Rule, Task, Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -130,15 +130,15 @@ def test_exit_statuses_are_those_of_the_errors() -> None:
 def test_every_key_of_a_task_is_explained() -> None:
     panel = section("## A panel")
     rows = re.findall(r"^\| (`.*?) \|", panel, re.MULTILINE)
-    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == set(native.TASK)
-    for key in native.POLICY:
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == set(keys.TASK)
+    for key in keys.POLICY:
         assert f"`{key}`" in panel
 
 
 @pytest.mark.parametrize("key", ["workdir", "framework", "select", "timeout", "cpus", "network"])
 def test_defaults_are_those_of_a_task(key: str) -> None:
     row = next(line for line in section("## A panel").splitlines() if re.match(rf"\| .*`{key}`.* \|", line))
-    default = {field: Task.__dataclass_fields__[field].default for field in native.RUNTIME}[key]
+    default = {field: Task.__dataclass_fields__[field].default for field in keys.RUNTIME}[key]
     shown = f"{default:g}" if isinstance(default, float) else str(default)
     assert re.search(rf'`"?{re.escape(shown)}"?`', row.split(" | ")[1])
 

@@ -13,21 +13,27 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from repair.cause import printable
-from repair.cli import exchange, looks, panels
+from repair.cli import author, exchange, looks, mint, page, panels, probe, review
 from repair.cli.frame import app, print_json
 from repair.errors import DiskFull, RepairError
 
 __all__ = ["app", "run_app"]
 COMMANDS: dict[str, Callable[..., None]] = {
+    "new": author.new,
     "import": exchange.import_panel,
+    "mint": mint.mint,
+    "probe": probe.probe,
     "run": panels.run,
     "check": panels.check,
     "gate": panels.gate,
     "show": looks.show,
+    "report": page.report,
+    "diff": review.diff,
     "export": exchange.export_panel,
     "parse": looks.parse,
     "clean": looks.clean,
     "doctor": looks.doctor,
+    "schema": author.schema,
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -48,7 +48,7 @@ def import_panel(
 
     Example: repair import rows.jsonl -o panel/ -x 'django__*'
     """
-    from repair import importing, pipeline
+    from repair import importing, observing
     from repair.errors import EngineError
     from repair.exchange_views import import_document, import_text
     from repair.formats.draft import Wants
@@ -56,7 +56,7 @@ def import_panel(
     choice = importing.Choice(format_name, limit, tuple(include or ()), tuple(exclude or ()))
     found = importing.run(source, panel, choice, Wants(image_template, test_cmd))
     try:
-        with pipeline.connect() as sandbox:
+        with observing.connect() as sandbox:
             importing.look_for_images(found, sandbox.references())
     except EngineError as err:
         importing.look_for_images(found, err)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from repair import __version__
+from repair.errors import UsageError
 
 if TYPE_CHECKING:
     from repair.model import Panel
-    from repair.pipeline import Say
+    from repair.observing import Say
     from repair.sandbox import Sandbox
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -66,17 +67,32 @@ def load(
     tasks: Sequence[str] | None = None,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    *,
+    lists: bool = True,
 ) -> Panel:
+    """The chosen tasks of a panel; without `lists` a task.json may lack its two."""
     from repair.formats import native
 
     native.load_settings(directory)  # whether it is a panel at all comes before which tasks it has
     chosen = native.choose(directory, include or (), exclude or (), tasks or ())
-    return native.load(directory, chosen.__contains__)
+    return native.load(directory, chosen.__contains__, lists=lists)
+
+
+def load_task(task_dir: Path, *, lists: bool = True) -> Panel:
+    """The panel of a task's directory, with that task alone."""
+    from repair.formats import native
+
+    directory = Path(os.path.abspath(task_dir))  # noqa: PTH100 - a link in a panel stays in that panel
+    if not native.is_there(directory / "task.json", Path.is_file):
+        raise UsageError(f"{task_dir} is no task: it has no task.json", "name a task's directory in its panel")
+    return native.load(directory.parent, directory.name.__eq__, lists=lists)
 
 
 @contextmanager
-def interruptible(sandbox: Sandbox) -> Iterator[None]:
-    """Make SIGTERM end a run as Ctrl-C does: containers removed, finished records kept, then the status."""
+def interruptible(
+    sandbox: Sandbox, kept: str = "finished records are kept, run again to go on from there"
+) -> Iterator[None]:
+    """Make SIGTERM end a run as Ctrl-C does: containers removed, what is `kept` said, then the status."""
     status = INTERRUPTED
 
     def terminate(*_: object) -> None:
@@ -91,7 +107,7 @@ def interruptible(sandbox: Sandbox) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sandbox.stop_all()
-        print("repair: stopped; finished records are kept, run again to go on from there", file=sys.stderr)
+        print(f"repair: stopped; {kept}", file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)  # a thread may sit in a pull or a build, which nothing can interrupt
@@ -116,7 +132,14 @@ def width() -> int | None:
     return (os.get_terminal_size(sys.stdout.fileno()).columns or 80) if sys.stdout.isatty() else None
 
 
-COLOURS = {"clean": "green", "repaired": "cyan", "refused": "yellow", "failed": "red", "stale": "red"}
+COLOURS = {
+    "clean": "green",
+    "minted": "green",
+    "repaired": "cyan",
+    "refused": "yellow",
+    "failed": "red",
+    "stale": "red",
+}
 
 
 def print_coloured(text: str) -> None:

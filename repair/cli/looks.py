@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from repair.cause import printable
-from repair.cli.frame import Json, load, print_coloured, print_json
+from repair.cli.frame import Json, load, load_task, print_coloured, print_json
 from repair.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,15 +29,12 @@ def show(
 
     Example: repair show panels/demo/wordtools-1-acronyms --log oracle
     """
+    from repair import rules
     from repair.check import Soundness, examine
-    from repair.formats import native
     from repair.model import ControlKind
     from repair.report import terminal
 
-    directory = Path(os.path.abspath(task_dir))  # noqa: PTH100 - a link in a panel stays in that panel
-    if not native.is_there(directory / "task.json", Path.is_file):
-        raise UsageError(f"{task_dir} is no task: it has no task.json", "name a task's directory in its panel")
-    loaded = native.load(directory.parent, directory.name.__eq__)
+    loaded = load_task(task_dir)
     task = loaded.tasks[0]
     if log is not None:
         if log not in set(ControlKind):
@@ -48,7 +44,8 @@ def show(
     if found.table is None or found.decision is None:
         raise UsageError(f"{task_dir}: {found.soundness}: {'; '.join(found.details)}")
     limit = sys.maxsize if every else 5
-    print_coloured(terminal.page(task.instance_id, found.table, found.decision, found.evidence, limit))
+    flaky = tuple(rules.flaky(found.evidence)) if found.evidence is not None else ()
+    print_coloured(terminal.page(task.instance_id, found.table, found.decision, found.evidence, limit, flaky))
     if found.soundness is not Soundness.SOUND:
         print(printable(f"this record is {found.soundness}: {'; '.join(found.details)}"))
     return None

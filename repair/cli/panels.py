@@ -53,24 +53,25 @@ def run(
 
     Example: repair run panels/demo -j 4 -x 'ledger-*'
     """
-    from repair import pipeline, views
+    from repair import observing, pipeline, views
 
     if verifier not in (None, "own"):
         raise UsageError(f"--verifier {verifier}: expected own")
     loaded = load(panel, tasks, include, exclude)
-    options = pipeline.Options(jobs, build, fresh, own=verifier is not None)
+    options = observing.Options(jobs, build, fresh, own=verifier is not None)
     if dry_run:
         plan = views.plan(loaded)
         text = "".join(f"{printable(name)}: {printable(what)}\n" for name, what in plan.items())
         return print_json({"plan": plan}) if as_json else print(text, end="")
-    with pipeline.connect() as sandbox, interruptible(sandbox), progress_to(len(loaded.tasks), as_json) as say:
+    with observing.connect() as sandbox, interruptible(sandbox), progress_to(len(loaded.tasks), as_json) as say:
         results = pipeline.run(loaded, sandbox, options, say)
     code = views.exit_code(results)
     if as_json:
         print_json(views.run_document(results, code))
     else:
         print_coloured(views.run_text(panel, results, width()))
-    print(views.failures_text(results), end="", file=sys.stderr)
+    failed = ((result.task.instance_id, result.error) for result in results if result.state is pipeline.State.FAILED)
+    print(views.failures_text(failed), end="", file=sys.stderr)
     raise typer.Exit(code)
 
 
@@ -93,15 +94,20 @@ def check(
 
     Example: repair check panels/demo --rerun
     """
-    from repair import pipeline, views
+    from repair import observing, pipeline, views
     from repair.check import Soundness, examine_all
 
     loaded = load(panel, None, include, exclude)
     found = examine_all(loaded)
     again: list[Result] = []
     if rerun:
-        with pipeline.connect() as sandbox, interruptible(sandbox), progress_to(len(loaded.tasks), as_json) as say:
-            again = pipeline.rerun(loaded, sandbox, pipeline.Options(jobs, build), say)
+        kept = "nothing was changed"
+        with (
+            observing.connect() as sandbox,
+            interruptible(sandbox, kept),
+            progress_to(len(loaded.tasks), as_json) as say,
+        ):
+            again = pipeline.rerun(loaded, sandbox, observing.Options(jobs, build), say)
     code = views.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
     if as_json:
         print_json(views.check_document(found, again, code))

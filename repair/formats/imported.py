@@ -17,7 +17,8 @@ from repair.documents import MAX_WIDTH, sha256
 from repair.errors import UsageError
 from repair.formats import registry
 from repair.formats.draft import Draft, RowError
-from repair.formats.native import MAX_ID, read_bytes, wrong_key
+from repair.formats.keys import MAX_ID, wrong_key
+from repair.formats.native import read_bytes
 from repair.formats.rawjson import members
 from repair.formats.scribe import write_directory
 from repair.formats.sources import Container, Item

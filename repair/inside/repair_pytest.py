@@ -3,8 +3,9 @@
 It is copied into the container as one file and loaded with `-p repair_pytest`. Standard library only; pytest 3.10 to
 9.2, Python 2.7 to 3.13. It reads `in/select.json` beside its folder:
 
-    {"ids": [...], "files": [...], "select": "ids" | "files" | "all", "skip": [...]}
+    {"ids": [...], "files": [...], "select": "ids" | "files" | "all", "skip": [...], "found": true | false}
 
+(`files` may be globs; with `found` nobody has listed them, and what pytest itself would pass over is left out)
 and appends one JSON array a line, at once, to `out/record-<worker>.jsonl` (`main` outside xdist):
 
     ["start", pytest version]              ["root", rootdir, working directory]
@@ -17,6 +18,8 @@ and appends one JSON array a line, at once, to `out/record-<worker>.jsonl` (`mai
 Selection happens among what pytest collected, so an id that names nothing cannot stop the others.
 """
 
+import fnmatch
+import glob
 import json
 import os
 import types
@@ -127,7 +130,7 @@ class Repair(object):
             wanted = json.loads(stream.read().decode("utf-8"))
         self.ids, self.skip = frozenset(wanted["ids"]), frozenset(wanted["skip"])
         self.files, self.by_id = wanted["files"], wanted["select"] == "ids"
-        self.as_given = wanted["select"] == "all"
+        self.as_given, self.by_chance = wanted["select"] == "all", wanted.get("found")
         self.record = Record()
         self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
         self.broken, self.causes, self.running = {}, {}, {}
@@ -193,8 +196,7 @@ class Repair(object):
         if self.as_given:
             return
         args, bracketed = _Arguments(), []
-        for path in self.files:
-            found = self._find(path)
+        for path, found in self._named(config):
             if found is None:
                 self.record.write("nofile", path)
             elif self._is_broken(os.path.abspath(found)):
@@ -210,11 +212,29 @@ class Repair(object):
         config.args[:] = args.spelt()
         self.named = frozenset(args.by_path)
 
+    def _named(self, config):
+        """Each file that is asked for, with where it is found."""
+        for path in self.files:
+            found = self._find(path)
+            if found is None and ("*" in path or "?" in path):
+                matches = sorted(_glob(os.path.join(_CWD, path)))
+                for match in matches or [None]:
+                    yield path, match and os.path.relpath(match, _CWD)
+            elif found is None or not self.by_chance or _is_test_file(config, found):
+                yield path, found
+
     def _find(self, path):
         if os.path.exists(os.path.join(_CWD, path)):
             return path
         rooted = os.path.join(self.rootdir, path)
-        return rooted if os.path.exists(rooted) else None
+        if os.path.exists(rooted):
+            return rooted
+        above = _CWD
+        while self.by_chance and above != os.path.dirname(above):  # a diff's paths begin at the repo's root
+            above = os.path.dirname(above)
+            if os.path.exists(os.path.join(above, path)):
+                return os.path.relpath(os.path.join(above, path), _CWD)
+        return None
 
     def ignores(self, path):
         """Is this file or folder beside the listed ones, where a whole folder had to be named?"""
@@ -359,6 +379,24 @@ class Repair(object):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
         self.record.write("end", int(exitstatus))
+
+
+def _glob(pattern):
+    top, stars, rest = pattern.partition("**")  # which Python 2 does not know
+    if not stars:
+        return glob.glob(pattern)
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(top or os.sep) for name in names]
+    return [f for f in files if fnmatch.fnmatch(f, top + "*" + rest) or fnmatch.fnmatch(f, top + rest.lstrip(os.sep))]
+
+
+def _is_test_file(config, path):
+    """Would pytest look into this file where nobody names it?"""
+    name = os.path.basename(path)
+    for pattern in config.getini("python_files"):
+        pattern = str(pattern)
+        if fnmatch.fnmatch(path, "*" + pattern) if os.sep in pattern else fnmatch.fnmatch(name, pattern):
+            return True
+    return False
 
 
 def _long_text(report):

@@ -11,6 +11,7 @@ from repair.cause import printable
 from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
 from repair.report.words import of
 
+Flaky = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 MIN_NOTE = 24  # narrower than this, a row's note goes on a line of its own
 
 
@@ -54,25 +55,32 @@ def note(decision: Decision) -> str:
 def closing_table(lines: Sequence[Line], width: int | None) -> str:
     """The table at the end of a run. `width` in columns; None, for a pipe, cuts nothing."""
     head = ("task", "verdict", "F2P", "P2P", "dropped", "first cause or reason")
-    rows = [head, *(_row(line) for line in lines)]
-    widths = [max(columns(row[column]) for row in rows) for column in range(5)]
-    left = None if width is None else width - sum(widths) - 2 * 5
-    return "\n".join(text for row in rows for text in _lay_out(row, widths, left, width)) + "\n"
+    return table(head, [_row(line) for line in lines], width)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """A table of printable cells: the first two columns to the left, the others to the right, the last is cut."""
+    lines = [head, *rows]
+    widths = [max(columns(row[column]) for row in lines) for column in range(len(head) - 1)]
+    left = None if width is None else width - sum(widths) - 2 * len(widths)
+    return "\n".join(text for row in lines for text in _lay_out(row, widths, left, width)) + "\n"
 
 
 def _row(line: Line) -> tuple[str, str, str, str, str, str]:
-    def arrow(pair: tuple[int, int] | None) -> str:
-        return "" if pair is None else f"{pair[0]} → {pair[1]}"
-
     dropped = "" if line.dropped is None else str(line.dropped)
     return printable(line.task), line.verdict, arrow(line.f2p), arrow(line.p2p), dropped, printable(line.note)
+
+
+def arrow(pair: tuple[int, int] | None) -> str:
+    """Two numbers as before and after; nothing for None."""
+    return "" if pair is None else f"{pair[0]} → {pair[1]}"
 
 
 def _lay_out(row: Sequence[str], widths: Sequence[int], left: int | None, width: int | None) -> Iterable[str]:
     sized = list(zip(row, widths, strict=False))
     cells = [cell + " " * (size - columns(cell)) for cell, size in sized[:2]]
     cells += [" " * (size - columns(cell)) + cell for cell, size in sized[2:]]
-    text, last = "  ".join(cells), row[5]
+    text, last = "  ".join(cells), row[-1]
     if left is None or width is None:
         yield f"{text}  {last}".rstrip()
     elif left >= MIN_NOTE:
@@ -103,8 +111,15 @@ def columns(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def page(name: str, table: Table, decision: Decision, evidence: Evidence | None, limit: int = 5) -> str:
-    """One task's decision for a person; at most `limit` ids of each group."""
+def page(
+    name: str,
+    table: Table,
+    decision: Decision,
+    evidence: Evidence | None,
+    limit: int = 5,
+    flaky: Flaky = (),
+) -> str:
+    """One task's decision for a person; at most `limit` ids of each group. `flaky` are ids with rates by control."""
     (f2p, kept_f2p), (p2p, kept_p2p) = counts(table, decision)
     lines = [
         f"{printable(name)}: {decision.verdict}",
@@ -114,6 +129,7 @@ def page(name: str, table: Table, decision: Decision, evidence: Evidence | None,
         lines += ["", heading] if findings else []
         for rule, alike in groupby(findings, lambda finding: finding.rule):
             lines += _group(rule, list(alike), limit)
+    lines += _flaky(flaky, decision, limit)
     if evidence is not None:
         lines += ["", *_facts(evidence, decision)]
     return "\n".join(lines) + "\n"
@@ -136,6 +152,18 @@ def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
     return lines
 
 
+def _flaky(flaky: Flaky, decision: Decision, limit: int) -> list[str]:
+    """Ids that are kept although runs of one control see them differently; of the others the groups say it."""
+    kept = {*decision.kept_f2p, *decision.kept_p2p}
+    lines = [f"  {printable(test)} [{_rates(rates)}]" for test, rates in flaky if test in kept]
+    more = [f"  and {len(lines) - limit} more"] if len(lines) > limit else []
+    return ["", "kept, and flaky", *lines[:limit], *more] if lines else []
+
+
+def _rates(rates: Sequence[tuple[str, str]]) -> str:
+    return "; ".join(f"{control} {rate}" for control, rate in rates)
+
+
 def _facts(evidence: Evidence, decision: Decision) -> list[str]:
     lines = []
     if evidence.confirm_table is not None:
@@ -144,10 +172,11 @@ def _facts(evidence: Evidence, decision: Decision) -> list[str]:
     if evidence.own is not None:
         lines.append(f"own verifier: empty {evidence.own[0]:g}, oracle {evidence.own[1]:g}")
     for name, runs in (("empty", evidence.empty), ("oracle", evidence.oracle)):
-        for run in runs:
+        for number, run in enumerate(runs, 1):
             extra = [*run.flags, *(f"set aside: {printable(test)}" for test in run.deadly)]
             status = "not run" if run.exit is None else f"exit {run.exit}"
-            lines.append(f"{name}: {status}" + (f" ({'; '.join(extra)})" if extra else ""))
+            which = f" {number}/{len(runs)}" if len(runs) > 1 else ""
+            lines.append(f"{name}{which}: {status}" + (f" ({'; '.join(extra)})" if extra else ""))
     digest = f" ({evidence.image.digest})" if evidence.image.digest else ""
     lines.append(f"image: {evidence.image.id}{digest} {evidence.image.platform or ''}".rstrip())
     return [printable(line) for line in lines]

@@ -1,8 +1,10 @@
-"""The words for verdicts, rules and reasons, the same in every table and report."""
+"""The words for verdicts, records, outcomes, rules and reasons, the same in every table and report."""
 
 from __future__ import annotations
 
-from repair.model import Rule
+from types import MappingProxyType
+
+from repair.model import Outcome, Rule, Verdict
 
 # Said of ids that are dropped: why both controls agree that they are noise.
 DROPS = {
@@ -25,6 +27,62 @@ REASONS = {
     Rule.PATCH: "a patch does not apply to the image",
     Rule.NOT_CONFIRMED: "the second pair of controls did not confirm the repair",
     Rule.OWN_VERIFIER: "its own verifier does not give empty 0 and oracle 1",
+}
+
+# Said of a task without a record, as `repair run` does of one whose turn did not come.
+NOT_RUN = "not run"
+
+# What can be said of a task in one word: its verdict where its record is sound, else what is wrong with the record.
+STATES = MappingProxyType(
+    {
+        str(Verdict.CLEAN): "both controls agree with the lists as they are",
+        str(Verdict.REPAIRED): "ids were dropped, and a second pair of controls confirmed what is left",
+        str(Verdict.REFUSED): "the evidence is against the task, or ambiguous",
+        "stale": "the task, its patches or the policy changed since its record was written",
+        "edited": "its record is not as it was written",
+        "inconsistent": "its record cannot be read, or is not the evidence that task and policy call for",
+        NOT_RUN: "it has no record",
+    }
+)
+
+# One letter an outcome, for grids; those that pytest's short summary has, in capitals where it doesn't matter.
+LETTERS = MappingProxyType(
+    {
+        Outcome.PASSED: "P",
+        Outcome.XPASSED: "X",
+        Outcome.XFAILED: "x",
+        Outcome.SKIPPED: "S",
+        Outcome.MISSING: "M",
+        Outcome.ERROR: "E",
+        Outcome.FAILED: "F",
+    }
+)
+NO_OUTCOME = "-"
+
+# An outcome in words.
+OUTCOMES = MappingProxyType(
+    {
+        Outcome.PASSED: "passed",
+        Outcome.XPASSED: "passed, though marked as an expected failure",
+        Outcome.XFAILED: "failed, as it is marked to",
+        Outcome.SKIPPED: "skipped",
+        Outcome.MISSING: "in no report",
+        Outcome.ERROR: "broke outside its own body, or ended the run",
+        Outcome.FAILED: "failed",
+    }
+)
+
+GATE_MET, GATE_NOT_MET = "gate met", "gate not met"
+DROPPED, REFUSED, FLAKY = "dropped", "refused for", "flaky"
+
+# What `repair mint` calls a test, and what it is.
+DERIVED = {
+    "F2P": "pass with the reference and never without",
+    "P2P": "pass with and without the reference",
+    "flaky": "pass and fail by turns",
+    "unstable": "came out otherwise when the lists ran by themselves",
+    "lost": "pass without the reference and never with it",
+    "never": "pass in no run",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.lab import Lab, docker
-from repair import pipeline
+from repair import observing
 from repair.sandbox import Sandbox
 
 TESTS = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ def images() -> None:
 
 @pytest.fixture(scope="session")
 def sandbox(images: None) -> Iterator[Sandbox]:
-    with pipeline.connect() as connection:
+    with observing.connect() as connection:
         yield connection
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from repair import pipeline, runner
+from repair import observing, pipeline, runner
 from repair.errors import RepairError
 from repair.formats import native
 from repair.model import Control, ControlKind, Outcome, Run, Task
@@ -121,7 +121,7 @@ class Lab:
 
     def observe(self, task: Task, kind: ControlKind = ControlKind.EMPTY) -> Run:
         """One control of a task, outside any pipeline."""
-        control = next(c for c in pipeline.controls(task, task.f2p, task.p2p, 1, confirm=False) if c.kind is kind)
+        control = next(c for c in observing.controls(task, (*task.f2p, *task.p2p), range(1)) if c.kind is kind)
         return self.observe_control(control)
 
     def observe_control(self, control: Control) -> Run:
@@ -130,7 +130,7 @@ class Lab:
 
     def run(self, panel: Path, **options: Any) -> dict[str, pipeline.Result]:
         """`repair run` of a panel, in this process; results by task."""
-        results = pipeline.run(native.load(panel), self.sandbox, pipeline.Options(jobs=SIDE_BY_SIDE, **options))
+        results = pipeline.run(native.load(panel), self.sandbox, observing.Options(jobs=SIDE_BY_SIDE, **options))
         return {result.task.instance_id: result for result in results}
 
 

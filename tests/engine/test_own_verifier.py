@@ -29,7 +29,8 @@ from repair.formats import native
 from repair.formats.draft import Wants
 from repair.importing import Choice
 from repair.model import Rule, Verdict
-from repair.pipeline import Options, Result, State
+from repair.observing import Options
+from repair.pipeline import Result, State
 
 pytestmark = pytest.mark.engine
 

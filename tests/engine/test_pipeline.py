@@ -14,7 +14,8 @@ from repair.check import Soundness, examine
 from repair.documents import sha256
 from repair.errors import ImageError
 from repair.formats import native
-from repair.pipeline import Options, Result, State, rerun
+from repair.observing import Options
+from repair.pipeline import Result, State, rerun
 
 pytestmark = pytest.mark.engine
 

@@ -198,7 +198,7 @@ def test_an_engine_that_goes_during_a_run_ends_it_once_and_the_next_completes(
     done = live.end()
     assert_failed(done, errors.EngineLost, "start the engine")
     assert done.err.count("start the engine") == 1, done
-    assert not [line for line in done.out.splitlines() if "not-run" in line and "could not" in line], done
+    assert not [line for line in done.out.splitlines() if "not run" in line and "could not" in line], done
     assert records(panel).items() >= before.items()
     assert not any((task / "repair.json").exists() for task in slow)
 

@@ -1,0 +1,81 @@
+"""`repair mint`: lists as a task's image gives them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repair.cli.frame import (
+    Build,
+    Exclude,
+    Include,
+    Jobs,
+    Json,
+    PanelArgument,
+    interruptible,
+    load,
+    print_coloured,
+    print_json,
+    progress_to,
+    width,
+)
+from repair.errors import UsageError
+
+
+def mint(
+    panel: PanelArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="PANEL", help="The new panel.", readable=False)
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Show what the lists as they are have wrong, by cause.")
+    ] = False,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=100, help="Runs of each control.")] = 3,
+    all_tests: Annotated[
+        bool, typer.Option("--all-tests", help="Run what test_cmd runs by itself, not only the changed test files.")
+    ] = False,
+    jobs: Jobs = None,
+    build: Build = True,
+    include: Include = None,
+    exclude: Exclude = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Disregard journalled control runs.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Derive F2P and P2P inside each task's image, and write a new panel with them.
+
+    A refused task gets a mint.json that says why, and no lists. Exit status 0
+    where every task was minted or refused; 5 and up where a control could not
+    be observed: what was is kept, so minting again goes on from there.
+
+    Example: repair mint panel/ -o minted/ --repeats 3
+    """
+    from repair import mint_views, minting, observing, views
+    from repair.store import check_new
+
+    if output is None and not compare:
+        raise UsageError("nothing to do", "name the new panel with -o, or ask for --compare")
+    if output is not None:
+        check_new(output)  # before a night's runs
+        if panel.resolve() in output.resolve().parents:
+            raise UsageError(f"{output} is in the panel itself", "name a directory beside it")
+    loaded = load(panel, None, include, exclude, lists=False)
+    options = observing.Options(jobs, build, fresh)
+    plan = minting.Plan(repeats, all_tests)
+    kept = "observed runs are kept, mint again to go on from there"
+    with observing.connect() as sandbox, interruptible(sandbox, kept), progress_to(len(loaded.tasks), as_json) as say:
+        results = minting.run(loaded, sandbox, options, plan, say)
+    found = [result.value.minted for result in results if result.value is not None]
+    if output is not None and found:
+        minting.write(loaded, output, found)
+    code = mint_views.exit_code(results)
+    if as_json:
+        print_json(mint_views.document(results, code, compared=compare))
+    else:
+        texts = [mint_views.compared_text(results, width())] if compare else []
+        texts += [mint_views.minted_text(results, output, width())] if output is not None and found else []
+        print_coloured("\n".join(texts))
+    print(views.failures_text(mint_views.failed(results)), end="", file=sys.stderr)
+    raise typer.Exit(code)

@@ -1,0 +1,28 @@
+"""The pre-commit hook: `repair check` of every panel that one of the given files is in.
+
+pre-commit calls it as `python -I -m repair.cli.precommit FILE...`: isolated, since the repository that it is called in
+may hold a folder `repair` of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from repair.cause import printable
+from repair.cli import run_app
+from repair.touched import panels_of
+
+
+def main(files: Sequence[str]) -> int:
+    """Check the panels of `files`, one after the other; the greatest exit status, 0 where there is none."""
+    worst = 0
+    for panel in panels_of(files, lambda directory: Path(directory, "panel.toml").is_file()):
+        print(f"repair check {printable(panel)}", flush=True)
+        worst = max(worst, run_app(["check", "--", panel]))
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,70 @@
+"""`repair probe`: why a test does not hold still."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repair.cause import printable
+from repair.cli.frame import Build, Jobs, Json, interruptible, load_task, print_json, progress_to, width
+from repair.errors import UsageError
+
+
+def probe(
+    task_dir: Annotated[
+        Path, typer.Argument(help="A task's directory in its panel.", show_default=False, readable=False)
+    ],
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID", help="Test ids of its image, listed or not.", show_default=False)
+    ],
+    repeats: Annotated[int, typer.Option("-n", "--repeats", min=2, max=100, help="Runs under each condition.")] = 5,
+    jobs: Jobs = None,
+    build: Build = True,
+    as_json: Json = False,
+) -> None:
+    """Run tests under both controls, each alone and in the suite, without and with a network, to tell why they change.
+
+    Flaky, order-dependent or network-needing: one table. That is 4 × n runs of
+    the suite and 4 × n of each id; nothing is recorded and no record is read.
+    Exit status 0 where all was observed; 5 and up where some run was not.
+
+    Example: repair probe panel/acme-1 "tests/test_ledger.py::test_total" -n 10
+    """
+    from repair import observing, probe_views, probing
+
+    loaded = load_task(task_dir, lists=False)
+    plan = probing.Plan(_checked(ids), repeats)
+    options = observing.Options(jobs, build, fresh=True)
+    with (
+        observing.connect() as sandbox,
+        interruptible(sandbox, "a probe keeps nothing"),
+        progress_to(1, as_json) as say,
+    ):
+        result = probing.run(loaded, sandbox, options, plan, say)
+    code = probe_views.exit_code(result)
+    if as_json:
+        print_json(probe_views.document(result, code))
+    else:
+        print(probe_views.text(result, width()), end="")
+    print(probe_views.failures_text(result), end="", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _checked(ids: Sequence[str]) -> tuple[str, ...]:
+    """The ids, each once. Raises `UsageError` for what can be none in a task.json either."""
+    from repair.formats.keys import MAX_ID
+
+    for test in ids:
+        if not test.strip() or len(test) > MAX_ID or set(test) & {"\n", "\0"} or not _is_utf8(test):
+            raise UsageError(
+                f"{printable(test)[:80]!r} is no test id", f"give one line of UTF-8, of at most {MAX_ID} characters"
+            )
+    return tuple(dict.fromkeys(ids))
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,0 +1,73 @@
+"""`repair diff`: what changed between two panels, or two revisions of one."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repair.cli.frame import INTERRUPTED, TERMINATED, print_coloured, print_json, width
+from repair.errors import UsageError
+
+FORMATS = ("terminal", "markdown", "json")
+
+
+def diff(
+    before: Annotated[
+        Path, typer.Argument(metavar="A", help="A panel, or a task in one.", show_default=False, readable=False)
+    ],
+    after: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", help="Another one, or git revisions of A: REV, REV..REV, REV...REV.", show_default=False
+        ),
+    ],
+    form: Annotated[str, typer.Option("--format", metavar="NAME", help="terminal, markdown or json.")] = "terminal",
+) -> None:
+    """Show what changed between two panels, or two git revisions of one: policy, verdicts, ids, the gate.
+
+    One REV is compared with the working tree. Exit status 0 where nothing
+    differs, 1 where something does.
+
+    Example: repair diff panels/demo main..HEAD --format markdown
+    """
+    from repair import comparing
+    from repair.report import changes
+    from repair.report.markdown import markdown
+
+    if form not in FORMATS:
+        raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
+    with _interruptible(), comparing.places(before, after) as sides:
+        found = comparing.compare(*sides)
+    if form == "json":
+        print_json(changes.document(found))
+    elif form == "markdown":
+        print(markdown(found), end="")
+    else:
+        print_coloured(changes.text(found, width()))
+    raise typer.Exit(int(found.differs))
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Make SIGTERM and Ctrl-C end a comparison with their own status, its temporary files removed."""
+    status = INTERRUPTED
+
+    def terminate(*_: object) -> None:
+        nonlocal status
+        status = TERMINATED
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("repair: stopped", file=sys.stderr)
+        raise typer.Exit(status) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

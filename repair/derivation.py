@@ -1,0 +1,167 @@
+"""Lists from runs: how `repair mint` classes each test that the controls saw, and when a task gets no lists.
+
+Pure. The classes are made from the outcomes of both controls alone, as the README's table says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from repair import resolve, rules, table
+from repair.model import Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run
+
+
+class Derived(StrEnum):
+    """What a test is in a task's image, over all repeats of both controls."""
+
+    F2P = "F2P"  # passes in every oracle run and in no empty one
+    P2P = "P2P"  # passes in every run of both
+    FLAKY = "flaky"  # passes by turns
+    UNSTABLE = "unstable"  # was F2P or P2P, and came out otherwise when the lists were tried
+    LOST = "lost"  # passes without the reference and never with it: refuses its task
+    NEVER = "never"  # passes in no run
+
+
+EVERYWHERE = "."  # the place that is broken where nothing at all was collected
+LISTED = {Derived.F2P: ListName.F2P, Derived.P2P: ListName.P2P}
+
+
+def _none() -> Mapping[str, Row]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tests of one class that share their outcomes and cause."""
+
+    derived: Derived
+    empty: str
+    oracle: str
+    cause: str
+    cause_empty: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Every test that some run found, with its class; `reasons` say why the task gets no lists.
+
+    `broken` are files and folders that gave fewer tests than they hold: passed means that they did in that run.
+    `tried` is what the last trial of the lists showed of each test that was in it.
+    """
+
+    rows: Mapping[str, Row]
+    classes: Mapping[str, Derived]
+    reasons: tuple[Finding, ...] = ()
+    broken: Mapping[str, Row] = field(default_factory=_none)
+    tried: Mapping[str, Row] = field(default_factory=_none)
+
+    def ids(self, derived: Derived) -> tuple[str, ...]:
+        """The ids of one class, sorted."""
+        return tuple(sorted(test for test, found in self.classes.items() if found is derived))
+
+    @property
+    def f2p(self) -> tuple[str, ...]:
+        return self.ids(Derived.F2P)
+
+    @property
+    def p2p(self) -> tuple[str, ...]:
+        return self.ids(Derived.P2P)
+
+
+def classify(row: Row, passing: frozenset[Outcome]) -> Derived:
+    """The class of one test; each control needs at least one run.
+
+    A group is lost where one of its members is: it would vanish behind the others.
+    """
+    if not row.empty or not row.oracle:
+        raise ValueError(f"{row.id} has no outcome for a control")
+    empty = [outcome in passing for outcome in row.empty]
+    oracle = [outcome in passing for outcome in row.oracle]
+    members = (Row(test, row.lists, before, after) for test, (before, after) in row.members.items())
+    if (any(empty) and not any(oracle)) or any(classify(member, passing) is Derived.LOST for member in members):
+        return Derived.LOST
+    if all(oracle) and len(set(empty)) == 1:
+        return Derived.P2P if empty[0] else Derived.F2P
+    return Derived.FLAKY if any(empty) or any(oracle) else Derived.NEVER
+
+
+def derive(empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Derivation:
+    """Class every test that some run of either control found, and say whether the lists make a task."""
+    errors = sorted({run.patch for run in (*empty, *oracle) if run.patch is not None})
+    if errors:
+        return Derivation({}, {}, tuple(Finding(Rule.PATCH, cause=error) for error in errors))
+    tests = {test for run in (*empty, *oracle) for test in run.found}
+    places = {place for run in (*empty, *oracle) for place in run.broken}
+    seen = table.build((), tests, _each(empty, tests, _in_run), _each(oracle, tests, _in_run))
+    broken = table.build((), places, _each(empty, places, _as_place), _each(oracle, places, _as_place))
+    found = Derivation(
+        {row.id: row for row in seen.rows},
+        {row.id: classify(row, policy.passing) for row in seen.rows},
+        broken={row.id: row for row in broken.rows},
+    )
+    return _judged(found, policy)
+
+
+def try_out(found: Derivation, empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Derivation:
+    """The derivation after its lists ran by themselves: what came out otherwise is listed no longer.
+
+    It is the same as before, `tried` aside, where all held.
+    """
+    rows = table.build(found.f2p, found.p2p, empty, oracle)
+    moved = [row.id for row in rows.rows if classify(row, policy.passing) is not found.classes[row.id]]
+    classes = {**found.classes, **dict.fromkeys(moved, Derived.UNSTABLE)}
+    tried = {**found.tried, **{row.id: row for row in rows.rows}}
+    return _judged(replace(found, classes=classes, tried=tried), policy)
+
+
+def give_up(found: Derivation, trials: int) -> Derivation:
+    """The derivation of a task whose lists came out otherwise each time that they were tried."""
+    reason = Finding(Rule.NOT_CONFIRMED, cause=f"the lists came out otherwise in each of {trials} trials")
+    return replace(found, reasons=(reason,))
+
+
+def _judged(found: Derivation, policy: Policy) -> Derivation:
+    lost = [
+        Finding(Rule.LOST, None, group.empty, group.oracle, group.cause, group.cause_empty, group.ids)
+        for group in groups(found)
+        if group.derived is Derived.LOST
+    ]
+    f2p, p2p = ([found.rows[test] for test in ids] for ids in (found.f2p, found.p2p))
+    return replace(found, reasons=(*lost, *rules.whole_task(f2p, p2p, policy)))
+
+
+def groups(found: Derivation) -> tuple[Group, ...]:
+    """All tests by what they share: classes in their order, the largest group of a class first."""
+    alike: dict[tuple[Derived, str, str, str, str], list[str]] = {}
+    for test, derived in found.classes.items():
+        row = found.tried[test] if derived is Derived.UNSTABLE else found.rows[test]
+        alike.setdefault((derived, *shown(row, with_causes=derived not in LISTED)), []).append(test)
+    order = sorted(alike, key=lambda key: (list(Derived).index(key[0]), -len(alike[key]), key))
+    return tuple(Group(*key, tuple(sorted(alike[key]))) for key in order)
+
+
+def shown(row: Row, *, with_causes: bool) -> tuple[str, str, str, str]:
+    """(outcomes under empty, under oracle, cause, cause under empty where it is another) of a test, in words."""
+    cause = row.cause_oracle or row.cause_empty if with_causes else ""
+    other = row.cause_empty if with_causes and row.cause_oracle and row.cause_empty != row.cause_oracle else ""
+    return rules.spell(row.empty), rules.spell(row.oracle), cause, other
+
+
+def _each(runs: Sequence[Run], ids: Iterable[str], what: Callable[[Run, str], Observed]) -> list[Run]:
+    return [replace(run, observed={test: what(run, test) for test in ids}) for run in runs]
+
+
+def _in_run(run: Run, test: str) -> Observed:
+    """What a run says of a test that some run found; where this one did not, the nearest broken place says why."""
+    if test in run.found:
+        return run.found[test]
+    place = resolve.nearest(test, run.broken)
+    return run.broken.get(place or EVERYWHERE, Observed(Outcome.MISSING, "not collected"))
+
+
+def _as_place(run: Run, place: str) -> Observed:
+    return run.broken.get(place, Observed(Outcome.PASSED))
