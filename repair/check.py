@@ -15,6 +15,8 @@ import orjson
 from repair import rules
 from repair.documents import inputs_document, outcomes_json, policy_document, read_outcomes, repair_json, sha256
 from repair.errors import StoreError
+from repair.minted import FILE as MINT
+from repair.minted import lists_in
 from repair.model import Decision, Evidence, Inputs, ListName, Panel, Policy, Repair, Run, Table, Task, Verdict
 from repair.store import OUTCOMES, RECORD, has_record, inputs, read_if_there, source_digest
 
@@ -89,8 +91,21 @@ def examine(panel: Panel, task: Task) -> Examined:
         soundness = Soundness.STALE if changed else Soundness.INCONSISTENT
         return Examined(task, soundness, changed or wrong, evidence.table, repair.decision, evidence, sha256(written))
     edited = _edited(repair, document, content, written)
-    soundness = Soundness.EDITED if edited else Soundness.SOUND
-    return Examined(task, soundness, edited, evidence.table, repair.decision, evidence, sha256(written))
+    unlike = () if edited else _unlike_mint(task)
+    soundness = Soundness.EDITED if edited else Soundness.STALE if unlike else Soundness.SOUND
+    return Examined(task, soundness, edited or unlike, evidence.table, repair.decision, evidence, sha256(written))
+
+
+def _unlike_mint(task: Task) -> tuple[str, ...]:
+    """Lists that are not those that a mint.json beside them gave: then somebody changed them by hand."""
+    content = read_if_there(task.directory / MINT)
+    if content is None:
+        return ()
+    try:
+        minted = lists_in(content)
+    except StoreError as err:
+        return (str(err),)
+    return tuple(f"{name} is not as {MINT} classed its tests" for name in ListName if task.listed(name) != minted[name])
 
 
 def _inputs(task: Task, *, with_source: bool) -> Inputs:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repair import comparison, gate, revisions
 from repair.check import Examined, Soundness, examine
-from repair.comparison import UNREADABLE, Change, Changed, Diff, Side, State, Status
+from repair.comparison import LINK, OWN, UNREADABLE, Change, Changed, Diff, Side, State, Status, Unseen
 from repair.documents import inline, sha256
 from repair.errors import RepairError, UsageError
 from repair.formats import native
+from repair.minted import FILE as MINT
 from repair.model import ListName, Panel, Task
 from repair.report import terminal
 from repair.store import OUTCOMES, RECORD, effective, read_if_there, tree_digest
 
-FILES = ("task.json", "instruction.md", "oracle.patch", "tests.patch", "entry.patch", RECORD, OUTCOMES, "source.json")
+PLAIN = ("instruction.md", RECORD, OUTCOMES, MINT, "source.json")
+FILES = ("task.json", "oracle.patch", "tests.patch", "entry.patch", *PLAIN)
+TREES = ("environment", "source")
 LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
 MARKS = ("task.json", "oracle.patch", RECORD)  # a directory that holds one of them is meant to be a task
 HERE = "working tree"
@@ -31,11 +34,15 @@ HERE = "working tree"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one side is: a directory, None where git has no such; `only` names the one task that is meant."""
+    """Where one side is: a directory, None where git has no such; `only` names the one task that is meant.
+
+    `unseen` is what of it is not there, though it could be part of a task.
+    """
 
     label: str
     directory: Path | None
     only: str | None = None
+    unseen: tuple[Unseen, ...] = ()
 
 
 @contextmanager
@@ -66,10 +73,25 @@ def places(first: Path, second: str) -> Iterator[tuple[Place, Place]]:
     with revisions.panel_at(repository, start) as before:
         if end is None:
             there = here.directory if here.directory.is_dir() else None
-            yield Place(labels[0], before, here.only), Place(labels[1], there, here.only)
+            yield _then(labels[0], before, here.only), Place(labels[1], there, here.only)
             return
         with revisions.panel_at(repository, end) as after:
-            yield Place(labels[0], before, here.only), Place(labels[1], after, here.only)
+            yield _then(labels[0], before, here.only), _then(labels[1], after, here.only)
+
+
+def _then(label: str, found: revisions.Snapshot | None, only: str | None) -> Place:
+    """A side at a revision."""
+    if found is None:
+        return Place(label, None, only)
+    return Place(label, found.directory, only, tuple(one for one in found.unseen if _matters(one.path, only)))
+
+
+def _matters(path: str, only: str | None) -> bool:
+    """Could panel.toml, a task, or a file or directory that a task is made of, be at a path in a panel?"""
+    first, *rest = PurePosixPath(path).parts
+    if first.startswith(".") or (only is not None and first not in (only, "panel.toml")):
+        return False
+    return not rest or rest[0] in (*FILES, *TREES)
 
 
 def _place(path: Path) -> Place:
@@ -112,7 +134,9 @@ def compare(before: Place, after: Place) -> Diff:
             changes.append(change)
     whole = before.only is None
     sides = old.side(found[0]), new.side(found[1])
-    return Diff(*sides, changed, tuple(changes), len(pairs) - len(changes), whole)
+    not_compared = sum(None not in pair for pair in pairs) if old.problem or new.problem else 0
+    same = len(pairs) - len(changes) - not_compared
+    return Diff(*sides, changed, tuple(changes), same, whole, not_compared)
 
 
 def _defaults(changed: Sequence[Changed]) -> list[Changed]:
@@ -171,7 +195,7 @@ class _Opened:
     def side(self, found: Sequence[Examined] = ()) -> Side:
         """What there is to say of the panel itself, its gate judged by what was found."""
         if self.settings is None:
-            return Side(self.place.label, problem=self.problem, absent=not self.problem)
+            return Side(self.place.label, problem=self.problem, absent=not self.problem, unseen=self.place.unseen)
         judged = gate.judge(found, self.settings["min_tasks"])
         return Side(
             self.place.label,
@@ -182,7 +206,25 @@ class _Opened:
             judged.clean,
             judged.repaired,
             judged.sum,
+            unreadable=len(self.names) - len(found),
+            unseen=self.place.unseen,
+            link=self.links("panel.toml").get("panel.toml", ""),
         )
+
+    def links(self, *paths: str) -> dict[str, str]:
+        """Those of some paths in the panel that are links, with their targets as they were committed."""
+        assert self.place.directory is not None
+        unseen = {one.path: one.target for one in self.place.unseen if not one.submodule}
+        found = {}
+        for path in paths:
+            with suppress(OSError):
+                found[path] = unseen.get(path) or str((self.place.directory / path).readlink())
+        return found
+
+    def task_links(self, name: str) -> dict[str, str]:
+        """What of a task is a link, as keys of a state."""
+        found = self.links(name, *(f"{name}/{part}" for part in (*FILES, *TREES)))
+        return {LINK + (path[len(name) + 1 :] or "the directory"): target for path, target in found.items()}
 
     def look(self, name: str) -> tuple[State, Examined | None]:
         """One task, examined; what was examined comes back without each test's outcomes."""
@@ -199,10 +241,10 @@ class _Opened:
                 (task,),
             )
             found = examine(panel, task)
-            return _state(found), replace(found, table=None, evidence=None)
+            return _state(found, self.task_links(name)), replace(found, table=None, evidence=None)
         except RepairError as err:
             why = _without(self.place.directory, err.message)
-            return State(name, Status(UNREADABLE, why=why), files=_raw_files(directory)), None
+            return State(name, Status(UNREADABLE, why=why), files=_raw_files(directory) | self.task_links(name)), None
 
 
 def _open(place: Place) -> _Opened:
@@ -236,17 +278,17 @@ def _without(directory: Path, message: str) -> str:
     return message.replace(f"{directory}/", "").replace(str(directory), "the panel")
 
 
-def _state(found: Examined) -> State:
+def _state(found: Examined, links: dict[str, str]) -> State:
     task, decision = found.task, found.decision
     keys = {key: inline(value) for key, value in effective(task).items() if key not in LISTS}
     if found.evidence is not None:
         keys |= {"image id": found.evidence.image.id, "image digest": found.evidence.image.digest or "null"}
         if found.evidence.own is not None:
-            keys["own verifier"] = "empty {:g}, oracle {:g}".format(*found.evidence.own)
+            keys[OWN] = "empty {:g}, oracle {:g}".format(*found.evidence.own)
     return State(
         task.instance_id,
         _status(found),
-        keys,
+        keys | links,
         task.listed(ListName.F2P),
         task.listed(ListName.P2P),
         _digests(task),
@@ -271,16 +313,14 @@ def _status(found: Examined) -> Status:
 
 def _digests(task: Task) -> dict[str, str]:
     """Digests of a task's files; what task.json means is in its keys and lists."""
-    found = dict(task.patches) | {
-        name: read_if_there(task.directory / name) for name in ("instruction.md", RECORD, OUTCOMES)
-    }
+    found = dict(task.patches) | {name: read_if_there(task.directory / name) for name in PLAIN}
     digests = {name: sha256(content) for name, content in found.items() if content is not None}
-    environment = tree_digest(task.directory / "environment")
-    return digests | ({} if environment is None else {"environment/": environment})
+    trees = {f"{name}/": tree_digest(task.directory / name) for name in TREES}
+    return digests | {name: digest for name, digest in trees.items() if digest is not None}
 
 
 def _raw_files(directory: Path) -> dict[str, str]:
-    """Digests of a task's files where it does not load; a file that cannot be read counts as absent."""
+    """Digests of a task's files where it does not load; what cannot be read counts as absent."""
     digests = {}
     for name in FILES:
         try:
@@ -288,24 +328,24 @@ def _raw_files(directory: Path) -> dict[str, str]:
         except OSError:
             continue
         digests[name] = sha256(content)
+    for name in TREES:
+        with suppress(UsageError):
+            digest = tree_digest(directory / name)
+            digests |= {} if digest is None else {f"{name}/": digest}
     return digests
 
 
 def _same(old: _Opened, new: _Opened, name: str) -> bool:
-    """Is a task byte for byte what it was, under the same policy and defaults?"""
+    """Is a task byte for byte and link for link what it was, under the same policy and defaults?"""
     first, second = old.place.directory, new.place.directory
     if old.settings is None or new.settings is None or first is None or second is None:
         return False
     if any(old.settings[key] != new.settings[key] for key in ("policy", "defaults")):
         return False
+    if old.task_links(name) != new.task_links(name):
+        return False
     try:
-        for file in FILES:
-            content = read_if_there(first / name / file)
-            if content != read_if_there(second / name / file):
-                return False
-            source = file == RECORD and content is not None and b'"source"' in content
-            if source and tree_digest(first / name / "source") != tree_digest(second / name / "source"):
-                return False
-        return tree_digest(first / name / "environment") == tree_digest(second / name / "environment")
+        files = all(read_if_there(first / name / file) == read_if_there(second / name / file) for file in FILES)
+        return files and all(tree_digest(first / name / tree) == tree_digest(second / name / tree) for tree in TREES)
     except UsageError:
         return False

@@ -15,9 +15,13 @@ from repair import rules
 from repair.model import ControlKind, Decision, Finding, ListName, Outcome, Policy, Row, Rule
 
 UNREADABLE = "unreadable"  # the word for a task or a panel whose files do not load
+STALE = "stale"  # the word for a record that was made from something else
 RECORD_FILES = frozenset({"repair.json", "outcomes.json"})
-OBSERVED = frozenset({"image id", "image digest", "own verifier"})  # keys that a record says, and no task.json
+OWN = "own verifier"
+OBSERVED = frozenset({"image id", "image digest", OWN})  # keys that a record says, and no task.json
+LINK = "link at "  # begins a key whose value is a link's target; a record is made from what is read there
 NO_INPUTS = RECORD_FILES | {"instruction.md"}  # files that no record is made from
+SOURCE = frozenset({"source.json", "source/"})  # a record is made from them where the own verifier was asked
 Texts = Mapping[str, str]
 NOTHING: Texts = MappingProxyType({})
 
@@ -58,6 +62,11 @@ class Status:
     dropped: int = 0
     note: str = ""
 
+    @property
+    def unsound(self) -> bool:
+        """There is a record, and it does not hold."""
+        return self.edited or self.word == STALE
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -74,10 +83,20 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """What of a panel was not read at a revision: a link out of it with its target, or a submodule with its commit."""
+
+    path: str
+    target: str
+    submodule: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """A panel on one side. `problem`: its panel.toml does not load; `absent`: there is no panel.
 
-    `sum` is the gate's own, such as `34 clean + 6 repaired = 40 ≥ 40`.
+    `sum` is the gate's own, such as `34 clean + 6 repaired = 40 ≥ 40`; it says nothing where some of the tasks are
+    `unreadable` or `unseen`. `link` is the target of a panel.toml that is one.
     """
 
     label: str
@@ -90,14 +109,22 @@ class Side:
     sum: str = ""
     problem: str = ""
     absent: bool = False
+    unreadable: int = 0
+    unseen: tuple[Unseen, ...] = ()
+    link: str = ""
 
     @property
     def admitted(self) -> int:
         return self.clean + self.repaired
 
     @property
+    def judged(self) -> bool:
+        """Whether all was read that the gate is judged by."""
+        return self.policy is not None and not self.unreadable and not self.unseen
+
+    @property
     def passed(self) -> bool:
-        return self.policy is not None and self.admitted >= self.min_tasks
+        return self.judged and self.admitted >= self.min_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +162,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What changed of one task. `under_record`: what its record was made from changed, and the record stayed.
+    """What changed of one task. `under_record`: what its record was made from changed, and repair.json stayed.
 
-    `files` are (name, added | gone | changed).
+    `replaced`: the reverse of it, which a run anew does, and a forgery. `files` are (name, added | gone | changed).
     """
 
     name: str
@@ -149,16 +176,29 @@ class Change:
     files: tuple[tuple[str, Kind], ...] = ()
     rates: tuple[Rates, ...] = ()
     under_record: bool = False
+    replaced: bool = False
 
     @property
     def lists_changed(self) -> bool:
         return any(group.what in (What.LISTED, What.UNLISTED, What.MOVED) for group in self.ids)
+
+    @property
+    def breaks_record(self) -> bool:
+        """Whether a record is there that does not hold, and did before, or was not there, or got further from it.
+
+        That repair.json is another one excuses nothing: whoever edits a list can edit that as well.
+        """
+        if self.after is None or not self.after.unsound:
+            return False
+        new = self.before is None or not self.before.unsound
+        return new or self.under_record or any(file in RECORD_FILES for file, _ in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
     """Two sides and all that differs; `settings` are of panel.toml, `same` counts the tasks without a difference.
 
+    `not_compared` counts those of both sides that could not be, as a panel.toml does not load.
     `whole`: whole panels were compared, so that the gate says something.
     """
 
@@ -168,11 +208,20 @@ class Diff:
     changes: tuple[Change, ...]
     same: int = 0
     whole: bool = True
+    not_compared: int = 0
 
     @property
     def differs(self) -> bool:
+        """Whether anything differs, or might: what was not read counts."""
         sides = (self.before.problem, self.before.absent) != (self.after.problem, self.after.absent)
-        return sides or bool(self.settings or self.changes)
+        return sides or bool(self.settings or self.changes or self.unseen)
+
+    @property
+    def unseen(self) -> tuple[tuple[Unseen, bool, bool], ...]:
+        """What was not read, each with whether that is so before, and after. A submodule that stayed is the same."""
+        old, new = self.before.unseen, self.after.unseen
+        found = {one: (one in old, one in new) for one in (*old, *new)}
+        return tuple((one, *sides) for one, sides in found.items() if not (one.submodule and all(sides)))
 
 
 # ---- panel.toml
@@ -193,10 +242,11 @@ def settings(before: Side, after: Side) -> tuple[Changed, ...]:
         looser = not new.passing <= old.passing
         changed.append(Changed("policy.passing", _names(old.passing), _names(new.passing), looser))
     if old.recheck != new.recheck:
-        changed.append(Changed("policy.recheck", str(old.recheck), str(new.recheck)))
+        changed.append(Changed("policy.recheck", str(old.recheck), str(new.recheck), new.recheck > old.recheck))
     changed.sort(key=lambda one: (one.key.startswith("gate."), not one.looser, one.key))
     changed += [Changed(f"defaults.{one.key}", one.before, one.after) for one in _keys(before.defaults, after.defaults)]
-    return (*changed, *([Changed("name", before.name, after.name)] if before.name != after.name else []))
+    others = [("name", before.name, after.name), (f"{LINK}panel.toml", before.link, after.link)]
+    return (*changed, *(Changed(*one) for one in others if one[1] != one[2]))
 
 
 def _names(passing: Iterable[Outcome]) -> str:
@@ -214,6 +264,11 @@ def _keys(before: Texts, after: Texts) -> tuple[Changed, ...]:
 # ---- one task
 
 
+def made_from(key: str) -> bool:
+    """Is a key of a task one of those that its record is made from?"""
+    return key not in OBSERVED and not key.startswith(LINK)
+
+
 def task(before: State | None, after: State | None, defaults: Iterable[Changed] = ()) -> Change | None:
     """What changed of one task; None for nothing. What panel.toml's changed `defaults` explain is not said again."""
     if before is None or after is None:
@@ -229,8 +284,9 @@ def task(before: State | None, after: State | None, defaults: Iterable[Changed] 
     keys = tuple(one for one in all_keys if (one.key, one.before, one.after) not in explained)
     files = tuple(_files(before.files, after.files))
     listed = tuple(_listed(before, after))
-    made_from = bool(listed or {one.key for one in keys} - OBSERVED or any(file not in NO_INPUTS for file, _ in files))
-    record = after.files.get("repair.json")
+    no_inputs = NO_INPUTS if OWN in after.keys else NO_INPUTS | SOURCE
+    inputs = listed or any(made_from(one.key) for one in all_keys) or any(file not in no_inputs for file, _ in files)
+    had, has = before.files.get("repair.json"), after.files.get("repair.json")
     change = Change(
         name,
         Kind.CHANGED,
@@ -240,7 +296,8 @@ def task(before: State | None, after: State | None, defaults: Iterable[Changed] 
         keys,
         files,
         tuple(_rates(before.rows, after.rows)),
-        under_record=made_from and record is not None and record == before.files.get("repair.json"),
+        under_record=bool(inputs) and has is not None and has == had,
+        replaced=not inputs and None not in (had, has) and has != had,
     )
     unchanged = before.status == after.status and not (change.ids or keys or files or change.rates)
     return None if unchanged else change

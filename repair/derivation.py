@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from repair import resolve, rules, table
 from repair.model import Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run
+from repair.templates import can_be_listed
 
 
 class Derived(StrEnum):
@@ -23,6 +24,8 @@ class Derived(StrEnum):
     UNSTABLE = "unstable"  # was F2P or P2P, and came out otherwise when the lists were tried
     LOST = "lost"  # passes without the reference and never with it: refuses its task
     NEVER = "never"  # passes in no run
+    CHANGING = "changing"  # an id that some runs of one control collect and others don't
+    UNLISTABLE = "unlistable"  # would be F2P or P2P, but no list can hold such an id
 
 
 EVERYWHERE = "."  # the place that is broken where nothing at all was collected
@@ -98,29 +101,54 @@ def derive(empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Deriv
     places = {place for run in (*empty, *oracle) for place in run.broken}
     seen = table.build((), tests, _each(empty, tests, _in_run), _each(oracle, tests, _in_run))
     broken = table.build((), places, _each(empty, places, _as_place), _each(oracle, places, _as_place))
+    changing = _changing(empty) | _changing(oracle)
+    always = {test for test in tests if all(test in run.found for run in empty)}
+    classes = {row.id: _listable(row, policy.passing) for row in seen.rows}
+    changed = {test for test in changing if classes[test] is not Derived.LOST or test not in always}
     found = Derivation(
         {row.id: row for row in seen.rows},
-        {row.id: classify(row, policy.passing) for row in seen.rows},
+        {**classes, **dict.fromkeys(changed, Derived.CHANGING)},
         broken={row.id: row for row in broken.rows},
     )
     return _judged(found, policy)
 
 
+def _listable(row: Row, passing: frozenset[Outcome]) -> Derived:
+    found = classify(row, passing)
+    return Derived.UNLISTABLE if found in LISTED and not can_be_listed(row.id) else found
+
+
+def _changing(runs: Sequence[Run]) -> set[str]:
+    """Ids that some runs of a control collected and others did not, with nothing broken that would say why."""
+    ever = {test for run in runs for test in run.found}
+    return {
+        test
+        for run in runs
+        for test in ever - run.found.keys()
+        if EVERYWHERE not in run.broken and resolve.nearest(test, run.broken) is None
+    }
+
+
 def try_out(found: Derivation, empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Derivation:
     """The derivation after its lists ran by themselves: what came out otherwise is listed no longer.
 
-    It is the same as before, `tried` aside, where all held.
+    What the trial shows as lost refuses the task, as it would have in whole files. It is the same as before, `tried`
+    aside, where all held.
     """
     rows = table.build(found.f2p, found.p2p, empty, oracle)
-    moved = [row.id for row in rows.rows if classify(row, policy.passing) is not found.classes[row.id]]
-    classes = {**found.classes, **dict.fromkeys(moved, Derived.UNSTABLE)}
+    now = {row.id: classify(row, policy.passing) for row in rows.rows}
+    moved = {test: derived for test, derived in now.items() if derived is not found.classes[test]}
+    lost = {test: derived if derived is Derived.LOST else Derived.UNSTABLE for test, derived in moved.items()}
+    classes = {**found.classes, **lost}
     tried = {**found.tried, **{row.id: row for row in rows.rows}}
     return _judged(replace(found, classes=classes, tried=tried), policy)
 
 
 def give_up(found: Derivation, trials: int) -> Derivation:
     """The derivation of a task whose lists came out otherwise each time that they were tried."""
-    reason = Finding(Rule.NOT_CONFIRMED, cause=f"the lists came out otherwise in each of {trials} trials")
+    reason = Finding(
+        Rule.NOT_CONFIRMED, cause=f"the lists came out otherwise in each of {trials} trials: see `repair probe`"
+    )
     return replace(found, reasons=(reason,))
 
 
@@ -138,7 +166,8 @@ def groups(found: Derivation) -> tuple[Group, ...]:
     """All tests by what they share: classes in their order, the largest group of a class first."""
     alike: dict[tuple[Derived, str, str, str, str], list[str]] = {}
     for test, derived in found.classes.items():
-        row = found.tried[test] if derived is Derived.UNSTABLE else found.rows[test]
+        moved = derived not in LISTED and test in found.tried  # it was listed until that trial
+        row = found.tried[test] if moved else found.rows[test]
         alike.setdefault((derived, *shown(row, with_causes=derived not in LISTED)), []).append(test)
     order = sorted(alike, key=lambda key: (list(Derived).index(key[0]), -len(alike[key]), key))
     return tuple(Group(*key, tuple(sorted(alike[key]))) for key in order)

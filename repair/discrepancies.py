@@ -66,22 +66,26 @@ def compare(
     alike: dict[tuple[ListName, Derived, str, str, str], list[str]] = {}
     hold = dict.fromkeys(ListName, 0)
     for row in rows:
-        derived = classify(row, policy.passing)
+        derived = _class_of(row, found, policy)
         for name in sorted(row.lists):
             if LISTED.get(derived) is name:
                 hold[name] += 1
             else:
-                alike.setdefault((name, derived, *_why(row, derived)), []).append(row.id)
+                alike.setdefault((name, derived, *_why(row, derived, found)), []).append(row.id)
     order = sorted(alike, key=lambda key: (-len(alike[key]), key))
     named = {test for row in rows for test in (row.id, *row.members)}
     return Discrepancies(
         listed,
         (hold[ListName.F2P], hold[ListName.P2P]),
         tuple(Wrong(*key, tuple(sorted(alike[key]))) for key in order),
-        tuple(test for test in found.f2p if test not in named),
-        tuple(test for test in found.p2p if test not in named),
+        tuple(test for test in found.f2p if not named.intersection(_names(found, test))),
+        tuple(test for test in found.p2p if not named.intersection(_names(found, test))),
         tuple(sorted({row.id for row in seen.rows} - {row.id for row in rows})),
     )
+
+
+def _names(found: Derivation, test: str) -> tuple[str, ...]:
+    return (test, *found.rows[test].members)
 
 
 def _was_looked_for(row: Row, ran: Collection[str], broken: Collection[str]) -> bool:
@@ -90,11 +94,19 @@ def _was_looked_for(row: Row, ran: Collection[str], broken: Collection[str]) -> 
     return seen or _file(row.id) in ran or nearest(row.id, broken) is not None
 
 
+def _class_of(row: Row, found: Derivation, policy: Policy) -> Derived:
+    """The class of a listed id: its test's, where it names one, else that of the group."""
+    names = [test for test in (row.id, *row.members) if test in found.classes]
+    return found.classes[names[0]] if len(names) == 1 else classify(row, policy.passing)
+
+
 def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-def _why(row: Row, derived: Derived) -> tuple[str, str, str]:
-    """(empty, oracle, cause): of what passes in every run the outcomes say it all."""
+def _why(row: Row, derived: Derived, found: Derivation) -> tuple[str, str, str]:
+    """(empty, oracle, cause): of what passes in every run the outcomes say it all; of what moved, its trial."""
+    if derived not in LISTED:
+        row = next((found.tried[test] for test in (row.id, *row.members) if test in found.tried), row)
     empty, oracle, cause, _ = shown(row, with_causes=derived not in LISTED)
     return empty, oracle, common(cause) if cause else ""

@@ -37,7 +37,7 @@ from repair.store import new_directory, write_new
 SAME = "same"
 LINES = (".jsonl", ".ndjson")  # files that are read line by line
 SHOWN = 5  # examples in a message
-NOT_COPIED = (imported.FILE, imported.FOLDER, "outcomes.json", "repair.json", "task.json")
+NOT_COPIED = (imported.FILE, imported.FOLDER, "outcomes.json", "repair.json", "task.json", "mint.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from repair.cause import printable
-from repair.derivation import LISTED, Derived
+from repair.derivation import LISTED, Derived, Group, groups
 from repair.discrepancies import Discrepancies, Wrong
 from repair.documents import finding_document
 from repair.errors import RepairError
 from repair.minting import Found
-from repair.model import Rule
+from repair.model import Outcome, Rule
 from repair.observing import Ended
 from repair.ranking import NO_CAUSE, Ranked, rank
 from repair.report import terminal
@@ -36,16 +36,17 @@ def exit_code(results: Sequence[Ended[Found]]) -> int:
 # ---- the new lists
 
 
-def minted_text(results: Sequence[Ended[Found]], target: Path, width: int | None) -> str:
-    """A line a task with its lists, what is unlisted by class, and where to look next."""
+def minted_text(results: Sequence[Ended[Found]], target: Path | None, width: int | None) -> str:
+    """A line a task with its lists, and where to look next in the new panel, if there is one."""
     head = ("task", "verdict", "F2P", "P2P", "unlisted", "first cause or reason")
     text = terminal.table(head, [_line(result) for result in results], width)
     verdicts = Counter(_verdict(result) for result in results)
     totals = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-    return (
-        f"{text}\n{number(len(results), 'task')}: {totals}\n"
-        f"next: repair run {quoted(target)}\n      each test's class is in {quoted(target)}/TASK/mint.json\n"
-    )
+    text += f"\n{number(len(results), 'task')}: {totals}\n"
+    if target is None:
+        return text
+    new = quoted(target)
+    return f"{text}next: repair run {new}\n      each test's class is in {new}/TASK/mint.json\n"
 
 
 def _verdict(result: Ended[Found]) -> str:
@@ -73,8 +74,15 @@ def _note(found: Found) -> str:
         return reason + (f" ({first.cause})" if first.cause else "")
     counts = Counter(derived for derived in derivation.classes.values() if derived not in LISTED)
     said = [f"{counts[derived]} {DERIVED[derived]}" for derived in Derived if counts[derived]]
+    weaker = sum(len(group.ids) for group in groups(derivation) if _is_weaker(group))
+    said += [f"{weaker} of these only with the reference"] if weaker else []
     broken = [row.cause_oracle or row.cause_empty for row in derivation.broken.values()]
     return "; ".join([*said, *broken[:1]])
+
+
+def _is_weaker(group: Group) -> bool:
+    """Does a test pass by turns with the reference alone?"""
+    return group.derived is Derived.FLAKY and group.empty == Outcome.PASSED
 
 
 # ---- the old lists
@@ -105,8 +113,9 @@ def _compared(result: Ended[Found]) -> tuple[str, ...]:
     found = result.value.against
     f2p, p2p = zip(found.listed, found.hold, strict=True)
     lacking = len(found.lacking_f2p) + len(found.lacking_p2p)
-    if found.patch_error:
-        return name, "refused", "", "", "", printable(found.patch_error)
+    nothing = result.value.minted.derivation
+    if found.patch_error or (nothing.reasons and not nothing.rows and not sum(found.listed)):  # nothing to compare
+        return name, "refused", "", "", "", printable(nothing.reasons[0].cause)
     word = "hold" if found.agree else "differ"
     return name, word, terminal.arrow(f2p), terminal.arrow(p2p), str(lacking), printable(_first(found))
 
@@ -143,9 +152,15 @@ def _single(causes: Sequence[Ranked]) -> list[str]:
 # ---- both, for programs
 
 
-def document(results: Sequence[Ended[Found]], code: int, *, compared: bool) -> dict[str, Any]:
-    """A mint as `{"exit": code, "tasks": [...]}`; with `compared` what each task's old lists have wrong, too."""
-    return {"exit": code, "tasks": [_document(result, compared=compared) for result in results]}
+def document(
+    results: Sequence[Ended[Found]], code: int, problem: RepairError | None = None, *, compared: bool
+) -> dict[str, Any]:
+    """A mint as `{"exit": code, "tasks": [...]}`; with `compared` what each task's old lists have wrong, too.
+
+    `problem` kept the new panel from being written.
+    """
+    said: dict[str, Any] = {"exit": code, "tasks": [_document(result, compared=compared) for result in results]}
+    return said if problem is None else said | {"error": error_document(problem)}
 
 
 def _document(result: Ended[Found], *, compared: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The panel that they come from stays as it is. Runs are journalled there, so that
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,16 +18,31 @@ from repair.derivation import Derivation, Derived
 from repair.discrepancies import Discrepancies, compare
 from repair.documents import pretty
 from repair.errors import UsageError
+from repair.evidence import some
+from repair.formats import native
 from repair.minted import FILE, Minted, mint_json
-from repair.model import Image, Panel, Run, Task
-from repair.observing import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
+from repair.model import Control, Finding, Image, Panel, Rule, Run, Task
+from repair.observing import (
+    Ended,
+    Options,
+    Say,
+    Work,
+    controls,
+    each,
+    refuse_patch_errors,
+    refuse_two_spellings,
+    silent,
+    spelt_by,
+)
 from repair.sandbox import Sandbox
 from repair.store import OUTCOMES, RECORD, inputs, new_directory
 
 MAX_TURNS = 3
 MAX_TRIALS = 3
 SCHEMAS = ".schemas"
-LEFT_BEHIND = (RECORD, OUTCOMES, FILE, "source.json", "source")  # of the old lists, or of where they came from
+# What was made of the old lists, or is where they came from.
+LEFT_BEHIND = (RECORD, OUTCOMES, FILE, "task.json", "source.json", "source")
+Runs = tuple[Sequence[Run], Sequence[Run]]  # of (empty, oracle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,60 +72,93 @@ def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say =
 def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
     def mint(work: Work, task: Task) -> Found:
         files, origin = test_files(task, plan)
+        check_can_be_copied(task.directory)
         image = work.image(task)
         planned = runner.planned(task)
         policy = work.panel.policy
         empty, oracle = _observed(work, planned, image, files, plan)
-        found = derivation.derive(empty, oracle, policy)
-        against = compare(task.f2p, task.p2p, found, (empty, oracle), {*files, *changed(task)} if files else (), policy)
+        found = _or_nothing(derivation.derive(empty, oracle, policy), files)
         spelt = spelt_by((*oracle, *empty)) or task.id_template
         tried, trials = _try_out(work, replace(planned, id_template=spelt), image, found)
+        ran = {*files, *changed(task)} if files else ()
+        against = compare(task.f2p, task.p2p, tried, (empty, oracle), ran, policy)
         new = replace(task, f2p=tried.f2p, p2p=tried.p2p)
         facts = (tuple(map(_facts, empty)), tuple(map(_facts, oracle)))
-        made_from = inputs(new)
-        return Found(Minted(new, __version__, image, made_from, policy, origin, files, *facts, tried, trials), against)
+        return Found(
+            Minted(new, __version__, image, inputs(new), policy, origin, files, *facts, tried, trials), against
+        )
 
     return mint
 
 
-def _observed(
-    work: Work, task: Task, image: Image, files: tuple[str, ...], plan: Plan
-) -> tuple[Sequence[Run], Sequence[Run]]:
-    """What both controls show of whole files, `repeats` times; as often again, twice at most, while a test is lost.
+def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan: Plan) -> Runs:
+    """What both controls show of whole files, `repeats` times or more."""
+
+    def planned(runs: range) -> list[Control]:
+        return [replace(control, files=files) for control in controls(task, (*task.f2p, *task.p2p), runs)]
+
+    def is_lost(empty: Sequence[Run], oracle: Sequence[Run]) -> bool:
+        return bool(derivation.derive(empty, oracle, work.panel.policy).ids(Derived.LOST))
+
+    return _in_turns(work, image, plan.repeats, planned, is_lost)
+
+
+def _try_out(work: Work, task: Task, image: Image, found: Derivation) -> tuple[Derivation, int]:
+    """Run the derived lists by themselves, as `repair run` will, until all of them hold; how often that was."""
+    policy = work.panel.policy
+    for trial in range(MAX_TRIALS):
+        if found.reasons:
+            return found, trial
+        before = found
+
+        def planned(runs: range, listed: Derivation = before) -> list[Control]:
+            return controls(task, (*listed.f2p, *listed.p2p), runs, confirm=True)
+
+        def is_lost(empty: Sequence[Run], oracle: Sequence[Run], listed: Derivation = before) -> bool:
+            refuse_patch_errors((*empty, *oracle))
+            return bool(derivation.try_out(listed, empty, oracle, policy).ids(Derived.LOST))
+
+        found = derivation.try_out(before, *_in_turns(work, image, policy.repeats, planned, is_lost), policy)
+        if found.classes == before.classes:
+            return found, trial + 1
+    return (found if found.reasons else derivation.give_up(found, MAX_TRIALS)), MAX_TRIALS
+
+
+def _in_turns(
+    work: Work,
+    image: Image,
+    repeats: int,
+    planned: Callable[[range], list[Control]],
+    is_lost: Callable[[Sequence[Run], Sequence[Run]], bool],
+) -> Runs:
+    """The runs of both controls, `repeats` times each; as often again, twice at most, while a test is lost.
 
     A test that passes by turns may look lost by chance, and would refuse its task.
     """
     empty: list[Run] = []
     oracle: list[Run] = []
     for turn in range(MAX_TURNS):
-        runs = range(turn * plan.repeats, (turn + 1) * plan.repeats)
-        wanted = controls(task, (*task.f2p, *task.p2p), runs)
-        more = work.observe([replace(control, files=files) for control in wanted], image, "mint-")
+        more = work.observe(planned(range(turn * repeats, (turn + 1) * repeats)), image, "mint-")
         empty, oracle = [*empty, *more[0]], [*oracle, *more[1]]
-        if not derivation.derive(empty, oracle, work.panel.policy).ids(Derived.LOST):
+        refuse_two_spellings([*oracle, *empty])
+        if not is_lost(empty, oracle):
             break
     return empty, oracle
+
+
+def _or_nothing(found: Derivation, files: Sequence[str]) -> Derivation:
+    """The derivation; where no test was collected at all, that is the reason why there are no lists."""
+    if found.rows or any(reason.rule is Rule.PATCH for reason in found.reasons):
+        return found
+    why = next((row.cause_oracle or row.cause_empty for row in found.broken.values()), "")
+    where = some(list(files)) if files else "what test_cmd runs"
+    advice = "set test_files in task.json, or use --all-tests" if files else "mend test_cmd"
+    return replace(found, reasons=(Finding(Rule.NO_F2P, cause=f"no test was collected from {where}: {why or advice}"),))
 
 
 def _facts(run: Run) -> Run:
     """A run without its tests: a panel may have many, and the derivation holds them."""
     return Run(run.image, run.exit, {}, run.patch, run.deadly, run.flags, run.template)
-
-
-def _try_out(work: Work, task: Task, image: Image, found: Derivation) -> tuple[Derivation, int]:
-    """Run the derived lists by themselves, as `repair run` will, until all of them hold; how often that was."""
-    for trial in range(MAX_TRIALS):
-        if found.reasons:
-            return found, trial
-        listed = (*found.f2p, *found.p2p)
-        empty, oracle = work.observe(
-            controls(task, listed, range(work.panel.policy.repeats), confirm=True), image, "mint-"
-        )
-        refuse_patch_errors((*empty, *oracle))
-        before, found = found, derivation.try_out(found, empty, oracle, work.panel.policy)
-        if found.classes == before.classes:
-            return found, trial + 1
-    return (found if found.reasons else derivation.give_up(found, MAX_TRIALS)), MAX_TRIALS
 
 
 def test_files(task: Task, plan: Plan) -> tuple[tuple[str, ...], str]:
@@ -151,42 +200,75 @@ def spell(ended: Ended[Found]) -> str:
 
 
 def write(panel: Panel, target: Path, found: Sequence[Minted]) -> None:
-    """Write a new panel of the tasks that got lists; of a refused one only its mint.json. Nothing is replaced."""
+    """Write a new panel of the tasks that got lists; of a refused one only its mint.json. Nothing is replaced.
+
+    Raises `StoreError` or `UsageError` where it would not be a panel that loads; then nothing is there.
+    """
     with new_directory(target) as new:
         for entry in sorted(panel.directory.iterdir()):
-            if entry.is_file():
-                shutil.copy2(entry, new / entry.name)
-            elif entry.name == SCHEMAS:
-                shutil.copytree(entry, new / entry.name)
+            if entry.is_file() and (entry.name in ("panel.toml", ".gitattributes") or entry.match("README*")):
+                shutil.copy(entry, new / entry.name)
+        if (panel.directory / SCHEMAS).is_dir():
+            shutil.copytree(panel.directory / SCHEMAS, new / SCHEMAS)
         if not (new / ".gitattributes").exists():
             (new / ".gitattributes").write_bytes(ATTRIBUTES)
+        defaults = native.load_settings(new)["defaults"]
         for minted in found:
             directory = new / minted.task.directory.name
+            made_from = minted.inputs
             if minted.refused:
                 directory.mkdir()
             else:
                 _copy(minted.task.directory, directory)
-                _write_lists(directory / "task.json", minted.task)
-            (directory / FILE).write_bytes(mint_json(minted))
+                _write_lists(minted.task, directory / "task.json")
+                made_from = inputs(native.load_task(directory, defaults))
+            (directory / FILE).write_bytes(mint_json(replace(minted, inputs=made_from)))
+
+
+def check_can_be_copied(task: Path) -> None:
+    """Raise `UsageError` where a task's directory holds what no new panel could: asked before a night's runs.
+
+    A link may lead to what is in the task, where it stays a link, or to plain files of its panel, which are copied;
+    one that leads elsewhere would publish a file of whoever mints.
+    """
+    for path in sorted(task.rglob("*")):
+        if not path.is_symlink():
+            _check_plain(path)
+        elif not _leads_inside(path, task):
+            target = path.resolve()
+            if not target.is_relative_to(task.parent.resolve()) or task.resolve().is_relative_to(target):
+                raise UsageError(f"{path} leads out of the panel", "copy what is meant to its place")
+            for below in (target, *sorted(target.rglob("*"))):
+                _check_plain(below)
+
+
+def _check_plain(path: Path) -> None:
+    if path.is_symlink() or not (path.is_file() or path.is_dir()):
+        raise UsageError(f"{path} is no plain file, and cannot be copied", "remove it, or copy what is meant")
+    if not os.access(path, os.R_OK):
+        raise UsageError(f"{path} cannot be read", "check its permissions")
+
+
+def _leads_inside(link: Path, task: Path) -> bool:
+    return link.resolve().is_relative_to(task.resolve())
 
 
 def _copy(task: Path, target: Path) -> None:
-    """Copy a task's directory without what was made of its old lists."""
-    target.mkdir()
-    for entry in sorted(task.iterdir()):
-        if entry.name in LEFT_BEHIND:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.copytree(entry, target / entry.name, symlinks=True)
-        else:
-            shutil.copy2(entry, target / entry.name, follow_symlinks=False)
+    """Copy a task's directory without what was made of its old lists; a link that leads out of it as what it is to."""
+
+    def left_behind(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if folder == str(task) and name in LEFT_BEHIND]
+
+    shutil.copytree(task, target, symlinks=True, ignore=left_behind, copy_function=shutil.copy)
+    for path in sorted(task.rglob("*")):
+        copy = target / path.relative_to(task)
+        if path.is_symlink() and copy.is_symlink() and not _leads_inside(path, task):
+            copy.unlink()
+            shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
 
 
-def _write_lists(file: Path, task: Task) -> None:
-    """Put a task's lists into its task.json; all other keys stay as they are."""
-    document = json.loads(file.read_text("utf-8-sig"))
+def _write_lists(task: Task, file: Path) -> None:
+    """Write a task's task.json with its new lists; all other keys are as they were."""
+    document = json.loads((task.directory / "task.json").read_text("utf-8-sig"))
     document |= {"FAIL_TO_PASS": list(task.f2p), "PASS_TO_PASS": list(task.p2p)}
-    mode = file.stat().st_mode
-    file.unlink()
     file.write_text(pretty(document) + "\n", "ascii")
-    file.chmod(mode)

@@ -137,7 +137,8 @@ class _Reader:
         self.record.last = test
 
     def report(self, test: str, when: str, outcome: str, xfail: bool, cause: str) -> None:
-        name = self.names.get(test, test)
+        # a crash is told under pytest's own name of a test, which may be another test's id
+        name = test if test in self.record.items and when != "???" else self.names.get(test, test)
         self.reports.setdefault(name, []).append((when, outcome, xfail, cause))
 
     def done(self, test: str) -> None:

@@ -7,6 +7,7 @@ git gets lists of arguments and no say about where its repository is.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,10 +17,12 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from repair.cause import printable
+from repair.comparison import Unseen
 from repair.errors import UsageError
-from repair.store import RECORD, WORK, written
+from repair.store import WORK, written
 
 CHUNK = 1 << 20
+MAX_TARGET = 4095  # bytes of a link's target: no system takes more
 OUTSIDE = ".outside-the-panel"  # where a link points instead of out of the panel; nothing is there
 TREES = ("environment", "source")  # of a task: their links are digested as links and never followed
 MISLEADING = (
@@ -43,11 +46,27 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a tree: git's mode, the blob's id, and its path in the panel."""
+    """A file of a tree: git's mode, the blob's id (a submodule's commit), and its path in the panel."""
 
     mode: str
     blob: str
     path: PurePosixPath
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == "120000"
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A panel's files at a revision, and what of it is not among them."""
+
+    directory: Path
+    unseen: tuple[Unseen, ...] = ()
 
 
 def find(directory: Path) -> Repository:
@@ -115,22 +134,26 @@ def _is_shallow(repository: Repository) -> bool:
 
 
 @contextmanager
-def panel_at(repository: Repository, commit: str) -> Iterator[Path | None]:
+def panel_at(repository: Repository, commit: str) -> Iterator[Snapshot | None]:
     """The panel's files at a commit, in a directory of the panel's name that is gone afterwards; None for no panel.
 
-    A task's `source/` is there only where its record was made from it. Raises `UsageError`, `StoreError`, `DiskFull`.
+    Raises `UsageError`, also for a tree that names two things alike, `StoreError` and `DiskFull`.
     """
     tree = _git(repository.folder, "rev-parse", "--verify", "--quiet", f"{commit}:{repository.prefix}")
     kind = _git(repository.folder, "cat-file", "-t", tree.stdout.decode().strip()) if tree.returncode == 0 else tree
     if kind.returncode != 0 or kind.stdout.strip() != b"tree":
         yield None
         return
+    entries = _entries(repository, tree.stdout.decode().strip())
     with tempfile.TemporaryDirectory(prefix="repair-diff-") as folder:
         root = Path(os.path.realpath(folder), repository.name or "panel")
         with written(root), _blobs(repository.folder) as blobs:
             root.mkdir()
-            _write(_entries(repository, tree.stdout.decode().strip()), blobs, root)
-        yield root
+            _write_files(entries, blobs, root)
+            links = _write_links(entries, blobs, root)
+        submodules = [Unseen(str(entry.path), entry.blob, submodule=True) for entry in entries if entry.is_submodule]
+        leading_out = [link for link in links if not _is_to_file(repository, commit, link)]
+        yield Snapshot(root, (*leading_out, *submodules))
 
 
 def _entries(repository: Repository, tree: str) -> list[Entry]:
@@ -140,57 +163,121 @@ def _entries(repository: Repository, tree: str) -> list[Entry]:
     entries = []
     for line in done.stdout.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
-        mode, kind, blob = head.decode().split()
+        mode, _, blob = head.decode().split()
         parts = os.fsdecode(path).split("/")
         if any(part in ("", ".", "..") for part in parts):  # no git writes such a tree
             raise UsageError(f"git's tree holds the path {printable(os.fsdecode(path))}", "see git fsck")
-        if kind == "blob" and not (parts[0].startswith(".") and len(parts) > 1) and WORK not in parts:
-            entries.append(Entry(mode, blob, PurePosixPath(*parts)))
-    return entries
+        entries.append(Entry(mode, blob, PurePosixPath(*parts)))
+    _refuse_two_of_a_name(entries)
+    return [entry for entry in entries if not _is_left_out(entry.path)]
 
 
-def _write(entries: Sequence[Entry], blobs: Blobs, root: Path) -> None:
-    """Write files first and links last, so that nothing is ever written through a link."""
-    plain = [entry for entry in entries if not _in_source(entry)]
-    _write_files(plain, blobs, root)
-    wanted = {entry.path.parts[0] for entry in plain if _is_from_source(entry, root)}
-    sources = [entry for entry in entries if _in_source(entry) and entry.path.parts[0] in wanted]
-    _write_files(sources, blobs, root)
-    links = [entry for entry in (*plain, *sources) if entry.mode == "120000"]
-    for entry in links:
-        path = root / entry.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(os.fsdecode(blobs.read(entry.blob)))
-    for entry in links:
-        path = root / entry.path
-        in_tree = len(entry.path.parts) > 2 and entry.path.parts[1] in TREES
-        if not in_tree and not Path(os.path.realpath(path)).is_relative_to(root):
-            path.unlink()
-            path.symlink_to(OUTSIDE)
+def _refuse_two_of_a_name(entries: Sequence[Entry]) -> None:
+    """Refuse a forged tree in which a path is there twice, or is a file and a directory: a link could be written to."""
+    known: set[PurePosixPath] = set()
+    for entry in entries:
+        if entry.path in known:
+            raise UsageError(f"git's tree holds {printable(str(entry.path))} twice", "see git fsck")
+        known.add(entry.path)
+    for entry in entries:
+        above = next((parent for parent in entry.path.parents if parent in known), None)
+        if above is not None:
+            shown = printable(str(above))
+            raise UsageError(f"git's tree holds {shown} as a file and as a directory", "see git fsck")
 
 
-def _in_source(entry: Entry) -> bool:
-    return len(entry.path.parts) > 2 and entry.path.parts[1] == "source"
+def _is_left_out(path: PurePosixPath) -> bool:
+    """Whether a path is in a hidden directory of the panel, or is repair's own; further below, a digest may hold it."""
+    return (path.parts[0].startswith(".") and len(path.parts) > 1) or path.parts[0] == WORK
 
 
-def _is_from_source(entry: Entry, root: Path) -> bool:
-    """Whether this is the record of a task whose own verifier was asked: it holds a digest of the source."""
-    is_record = entry.path.parts[1:] == (RECORD,) and entry.mode != "120000"
-    return is_record and b'"source"' in (root / entry.path).read_bytes()
+# ---- writing
 
 
 def _write_files(entries: Sequence[Entry], blobs: Blobs, root: Path) -> None:
     for entry in entries:
-        if entry.mode != "120000":
-            path = root / entry.path
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if not entry.is_link and not entry.is_submodule:
+            path = _new(root, entry)
             try:
                 with path.open("xb") as stream:
                     blobs.copy(entry.blob, stream)
             except FileExistsError:
-                shown = printable(str(entry.path))
-                raise UsageError(f"{shown} and another file of the tree are one here", "rename one of them") from None
+                raise _one_here(entry.path) from None
             path.chmod(0o755 if entry.mode == "100755" else 0o644)
+
+
+def _write_links(entries: Sequence[Entry], blobs: Blobs, root: Path) -> list[Unseen]:
+    """Write links, after all files; those that lead to no file of the panel lead nowhere, and are what comes back."""
+    links = [entry for entry in entries if entry.is_link]
+    for entry in links:
+        target = blobs.read(entry.blob, MAX_TARGET)
+        if not target or b"\0" in target or len(target) > MAX_TARGET:
+            raise UsageError(f"{printable(str(entry.path))} has a target that no link can have", "see git fsck")
+        try:
+            _new(root, entry).symlink_to(os.fsdecode(target))
+        except FileExistsError:
+            raise _one_here(entry.path) from None
+    submodules = frozenset(entry.path for entry in entries if entry.is_submodule)
+    out = [entry.path for entry in links if not _is_in_tree(entry) and _leads_out(root, entry.path, submodules)]
+    unseen = [Unseen(str(path), os.fsdecode((root / path).readlink())) for path in out]
+    for path in out:
+        (root / path).unlink()
+        (root / path).symlink_to(OUTSIDE)
+    return unseen
+
+
+def _is_in_tree(entry: Entry) -> bool:
+    return len(entry.path.parts) > 2 and entry.path.parts[1] in TREES
+
+
+def _leads_out(root: Path, link: PurePosixPath, submodules: frozenset[PurePosixPath]) -> bool:
+    """Whether a link leads out of the panel, or to what of the panel is not written."""
+    real = Path(os.path.realpath(root / link))
+    if real == root:
+        return False
+    if not real.is_relative_to(root):
+        return True
+    path = PurePosixPath(real.relative_to(root).as_posix())
+    hidden = path.parts[0].startswith(".") and not os.path.lexists(real)
+    return hidden or _is_left_out(path) or any(place in submodules for place in (path, *path.parents))
+
+
+def _new(root: Path, entry: Entry) -> Path:
+    """The place of an entry, the directories above it made.
+
+    Where names count the same that git tells apart, such as `A` and `a`, a link could be one of them.
+    """
+    folder = root
+    for part in entry.path.parts[:-1]:
+        folder /= part
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            if not stat.S_ISDIR(folder.lstat().st_mode):
+                raise _one_here(entry.path) from None
+    return folder / entry.path.name
+
+
+def _one_here(path: PurePosixPath) -> UsageError:
+    return UsageError(f"{printable(str(path))} and another path of the tree are one here", "rename one of them")
+
+
+def _is_to_file(repository: Repository, commit: str, link: Unseen) -> bool:
+    """Whether a link beside panel.toml is to a plain file of the repository, such as a licence: no task is there.
+
+    Only where all `..` come first is the place where git looks the place to which the link leads.
+    """
+    target = PurePosixPath(link.target)
+    names = [part for part in target.parts if part != ".."]
+    up = len(target.parts) - len(names)
+    above = PurePosixPath(repository.prefix).parts
+    if "/" in link.path or link.path == "panel.toml" or target.is_absolute():
+        return False
+    if ".." in target.parts[up:] or up > len(above) or not names:
+        return False
+    place = "/".join((*above[: len(above) - up], *names))
+    done = _git(repository.folder, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", place)
+    return done.returncode == 0 and done.stdout.startswith((b"100644 blob", b"100755 blob"))
 
 
 # ---- git
@@ -214,9 +301,16 @@ class Blobs:
             left -= len(chunk)
         self._answer.read(1)
 
-    def read(self, blob: str) -> bytes:
-        size = self._size(blob)
-        content = self._answer.read(size)
+    def read(self, blob: str, most: int) -> bytes:
+        """A blob's content; of one that is larger than `most` bytes, one byte more than that."""
+        left = self._size(blob)
+        content = self._answer.read(min(left, most + 1))
+        left -= len(content)
+        while left:
+            skipped = self._answer.read(min(left, CHUNK))
+            if not skipped:
+                raise _lost(blob)
+            left -= len(skipped)
         self._answer.read(1)
         return content
 

@@ -16,6 +16,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import orjson
 
@@ -73,8 +74,7 @@ def digest(control: Control, image: Image) -> str:
         "workdir": task.workdir,
         "user": task.user,
         "framework": task.framework,
-        "select": task.select,
-        "ids": control.ids,
+        "select": _choice(control),
         "test_cmd": task.test_cmd,
         "junit": task.junit,
         "template": task.id_template,
@@ -87,7 +87,6 @@ def digest(control: Control, image: Image) -> str:
         # the root of a diff is found by all of the task's
         "chain": [hashlib.sha256(content).hexdigest() for _, content in task.patches],
         "judges": _judges(),
-        **({} if control.files is None else {"files": control.files}),
         "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
         "image": image.id,
         "repeat": control.repeat,
@@ -192,6 +191,13 @@ def _select(control: Control) -> Select:
     return Select.FILES if control.files else Select.ALL
 
 
+def _choice(control: Control) -> dict[str, Any]:
+    """What the plugin is told of which tests to run, and what the journal's key holds of it for every framework."""
+    found = control.files is not None and not control.task.test_files
+    whole = {} if control.files is None else {"whole": True}
+    return {"ids": control.ids, "files": _files(control), "select": _select(control), "found": found, **whole}
+
+
 def _files(control: Control) -> list[str]:
     if _select(control) is Select.ALL:
         return []
@@ -211,9 +217,7 @@ def _entries(control: Control, here: str, deadly: list[str], deleted: tuple[str,
     if isinstance(task.test_cmd, str):
         entries.append(Entry(f"{here}/in/test_cmd", _text(task).encode(), 0o644))
     if task.framework == PYTEST:
-        found = control.files is not None and not task.test_files
-        chosen = {"files": _files(control), "select": _select(control), "found": found}
-        select = {"ids": control.ids, "skip": deadly, **chosen}
+        select = {"skip": deadly, **_choice(control)}
         entries.append(Entry(f"{here}/in/select.json", orjson.dumps(select), 0o644))
         entries.append(Entry(f"{here}/plugin", b"", 0o755, directory=True))
         entries.append(Entry(f"{here}/plugin/repair_pytest.py", inside("repair_pytest.py"), 0o644))

@@ -293,6 +293,11 @@ def written(where: Path) -> Iterator[None]:
         yield
     except FileExistsError:
         raise
+    except shutil.Error as err:  # of a whole tree: (from, to, why) of each file
+        why = str(err.args[0][0][2])
+        if f"[Errno {errno.ENOSPC}]" in why or f"[Errno {errno.EDQUOT}]" in why:
+            raise DiskFull(f"no space left under {where}", "free some, then run again") from None
+        raise StoreError(f"{err.args[0][0][1]} cannot be written: {why}", "check permissions and file system") from None
     except OSError as err:
         if err.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"no space left under {where}", "free some, then run again") from None
@@ -397,9 +402,18 @@ def _read_observed(document: Any) -> dict[str, Observed]:
 
 
 def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
-    """The newest log of one control of a task, confirmations aside; None where none is kept here."""
+    """The newest log of one control of a task, confirmations aside; None where none is kept here.
+
+    Only plain files count: whoever made the panel might have put a link there, to a file of whoever looks.
+    """
+    work = (panel.directory / WORK).resolve()
     attempts = (panel.directory / WORK / "attempts" / task.instance_id).glob(f"*-{kind}-[0-9]*/log")
-    return max(attempts, key=lambda path: path.stat().st_mtime_ns, default=None)
+    ours = (
+        path
+        for path in attempts
+        if path.is_file() and path.resolve() == work / path.relative_to(panel.directory / WORK)
+    )
+    return max(ours, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from functools import lru_cache
 from repair.junit import Case
 from repair.record import clean
 
+MAX_ID = 4096  # characters of one test id in a list
 Template = tuple[str, ...]  # spellings of one and the same id, the main one first
 
 # Tried in this order where neither the task nor its framework decides; of equals the first counts.
@@ -89,6 +90,11 @@ def _parts(template: str) -> tuple[tuple[str, str], ...]:
     """A template as pairs of a text and the place behind it."""
     pieces = [*_PLACE.split(template), ""]
     return tuple(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def can_be_listed(test: str) -> bool:
+    """Can a list of a task.json hold this id?"""
+    return 0 < len(test) <= MAX_ID and not {"\n", "\0"}.intersection(test)
 
 
 def spellings(template: Template, case: Case) -> list[str]:

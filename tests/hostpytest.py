@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -68,16 +68,22 @@ def run(
     skip: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     interpreter_options: Sequence[str] = (),
+    files: Sequence[str] | None = None,
+    found: bool = False,
 ) -> HostRun:
-    """Run the plugin once on the tests in `folder`. `options` are what a task's test_cmd has besides."""
-    asked = control(ids, folder, select)
+    """Run the plugin once on the tests in `folder`. `options` are what a task's test_cmd has besides.
+
+    With `files` it is whole files that run, none of them for all; `found` says that nobody has listed them.
+    """
+    asked = replace(control(ids, folder, select), files=None if files is None else tuple(files))
+    if files is not None and not found:
+        asked = replace(asked, task=replace(asked.task, test_files=tuple(files)))
     here = folder.with_name(folder.name + ".repair")
     shutil.rmtree(here, ignore_errors=True)
     for name in ("in", "out", "plugin"):
         (here / name).mkdir(parents=True)
     (here / "plugin" / "repair_pytest.py").write_bytes(runner.inside("repair_pytest.py"))
-    files = sorted({test.split("::", 1)[0] for test in ids})
-    wanted = {"ids": list(ids), "files": files, "select": str(select), "skip": list(skip)}
+    wanted = {"skip": list(skip), **runner._choice(asked)}
     (here / "in" / "select.json").write_bytes(orjson.dumps(wanted))
     ours = runner._pytest_arguments(asked, str(here))
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV"))}

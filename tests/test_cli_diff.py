@@ -312,7 +312,7 @@ def test_json_is_documented_and_whole(capsys: Capture, books: Path) -> None:
     unlist(books / "calc-1")
     (books / "calc-1" / "oracle.patch").write_text("other\n")
     found = document(capsys, books, "HEAD")
-    assert list(found) == ["schema", "exit", "before", "after", "settings", "same", "tasks"]
+    assert list(found) == ["schema", "exit", "before", "after", "settings", "same", "not_compared", "tasks"]
     assert found["schema"] == 1
     [task] = found["tasks"]
     assert task["changed_under_record"]

@@ -17,6 +17,7 @@ from repair.comparison import (
     Side,
     State,
     Status,
+    Unseen,
     What,
     settings,
     task,
@@ -27,6 +28,7 @@ CLEAN, REPAIRED, STALE = Status("clean", admitted=True), Status("repaired", admi
 ABSENT = Status("absent", why="no repair.json")
 FILES = {"oracle.patch": "1", "repair.json": "2", "outcomes.json": "3"}
 BOTH = frozenset({ListName.P2P})
+ASKED = {"own verifier": "empty 0, oracle 1"}
 F, P = Outcome.FAILED, Outcome.PASSED
 
 
@@ -166,6 +168,16 @@ CASES: dict[str, tuple[State, State, Change]] = {
             under_record=True,
         ),
     ),
+    "the source is no input of a record": (
+        BASE,
+        replace(BASE, files=FILES | {"source.json": "8", "source/": "9"}),
+        Change("calc", Kind.CHANGED, CLEAN, CLEAN, files=(("source.json", Kind.ADDED), ("source/", Kind.ADDED))),
+    ),
+    "the source is an input where the own verifier was asked": (
+        replace(BASE, keys=ASKED, files=FILES | {"source/": "8"}),
+        replace(BASE, keys=ASKED, files=FILES | {"source/": "9"}),
+        Change("calc", Kind.CHANGED, CLEAN, CLEAN, files=(("source/", Kind.CHANGED),), under_record=True),
+    ),
     "the instruction is no input of a record": (
         BASE,
         replace(BASE, files=FILES | {"instruction.md": "8"}),
@@ -263,6 +275,45 @@ def test_what_the_panels_defaults_explain_is_not_said_again() -> None:
     assert found.keys == (Changed("image", '"i"', '"j"'),)
 
 
+def test_what_the_panels_defaults_change_is_changed_under_the_record() -> None:
+    found = task(BASE, replace(BASE, keys={"image": '"j"'}, status=STALE), [Changed("defaults.image", '"i"', '"j"')])
+    assert found == Change("calc", Kind.CHANGED, CLEAN, STALE, under_record=True)
+
+
+EDITED = Status("edited", why="x", edited=True)
+REFUSED, UNKNOWN = Status("refused", why="x"), Status(UNREADABLE, why="x")
+RECORD = (("repair.json", Kind.CHANGED),)
+BREAKS: dict[str, tuple[Status | None, Status | None, tuple[tuple[str, Kind], ...], bool]] = {
+    "it held and is stale": (CLEAN, STALE, (), True),
+    "it held and is stale, and repair.json is another one": (CLEAN, STALE, RECORD, True),
+    "it held, refused, and is stale": (REFUSED, STALE, (), True),
+    "it held and is edited": (CLEAN, EDITED, RECORD, True),
+    "there was none": (ABSENT, STALE, (("repair.json", Kind.ADDED),), True),
+    "there was no task": (None, EDITED, (), True),
+    "nobody could read the task": (UNKNOWN, STALE, (), True),
+    "it did not hold, and another one does not": (STALE, EDITED, RECORD, True),
+    "it did not hold, and its outcomes are others": (STALE, STALE, (("outcomes.json", Kind.CHANGED),), True),
+    "it did not hold, and does not": (STALE, replace(STALE, why="y"), (("instruction.md", Kind.CHANGED),), False),
+    "it holds again": (STALE, CLEAN, (), False),
+    "another one holds": (CLEAN, REPAIRED, RECORD, False),
+    "it is gone": (CLEAN, ABSENT, (("repair.json", Kind.GONE),), False),
+    "the task is gone": (STALE, None, (), False),
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "files", "breaks"), [pytest.param(*case, id=name) for name, case in BREAKS.items()]
+)
+def test_when_a_record_breaks(
+    before: Status | None, after: Status | None, files: tuple[tuple[str, Kind], ...], breaks: bool
+) -> None:
+    assert Change("calc", Kind.CHANGED, before, after, files=files).breaks_record is breaks
+
+
+def test_a_broken_record_breaks_again_where_its_task_changes_further() -> None:
+    assert Change("calc", Kind.CHANGED, STALE, STALE, under_record=True).breaks_record
+
+
 # ---- panel.toml
 
 
@@ -287,6 +338,7 @@ SETTINGS = {
         side(),
         [("policy.passing", "passed, xfailed", "passed", False)],
     ),
+    "more rechecks are looser": (side(), side(Policy(recheck=2)), [("policy.recheck", "0", "2", True)]),
     "a lower gate is looser": (side(min_tasks=8), side(min_tasks=7), [("gate.min_tasks", "8", "7", True)]),
     "the policy stands first, looser ones before": (
         side(STRICT, 2, timeout="8"),
@@ -314,3 +366,35 @@ def test_a_side_that_is_not_there_or_does_not_load_is_a_difference() -> None:
     assert not Diff(here, here, (), ()).differs
     assert Diff(here, Side("x", absent=True), (), ()).differs
     assert Diff(here, Side("x", problem="no TOML"), (), ()).differs
+
+
+LINK, OTHER = Unseen("calc", "../elsewhere/calc"), Unseen("calc", "../elsewhere/calc-2")
+MODULE, NEWER = Unseen("sub", "1" * 40, submodule=True), Unseen("sub", "2" * 40, submodule=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        pytest.param((), (), (), id="nothing"),
+        pytest.param((LINK,), (LINK,), ((LINK, True, True),), id="a link that stays: what it leads to may change"),
+        pytest.param((LINK,), (OTHER,), ((LINK, True, False), (OTHER, False, True)), id="a link that changes"),
+        pytest.param((), (LINK,), ((LINK, False, True),), id="a link that is new"),
+        pytest.param((MODULE,), (MODULE,), (), id="a submodule that stays: its files are the same"),
+        pytest.param((MODULE,), (NEWER,), ((MODULE, True, False), (NEWER, False, True)), id="a submodule that changes"),
+        pytest.param((MODULE,), (), ((MODULE, True, False),), id="a submodule on one side"),
+    ],
+)
+def test_what_was_not_read_might_differ(
+    before: tuple[Unseen, ...], after: tuple[Unseen, ...], said: tuple[tuple[Unseen, bool, bool], ...]
+) -> None:
+    found = Diff(replace(side(), unseen=before), replace(side(), unseen=after), (), ())
+    assert found.unseen == said
+    assert found.differs is bool(said)
+
+
+def test_a_gate_is_met_only_where_all_was_read() -> None:
+    met = replace(side(), clean=1)
+    assert met.passed
+    assert not replace(met, unreadable=1).passed
+    assert not replace(met, unseen=(LINK,)).passed
+    assert not replace(met, clean=0).passed

@@ -321,3 +321,8 @@ def test_facts_say_what_ran() -> None:
     assert facts["confirmation"].startswith("confirmed")
     assert facts["own verifier"] == "empty 0, oracle 1"
     assert facts["F2P"] == "1 → 1"
+
+
+def test_tasks_whose_names_look_alike_are_told_apart() -> None:
+    names = ["x\u200b", "x\\u200b", "x\\u200b (2)", "y"]
+    assert list(html.labels(names).values()) == ["x\\u200b", "x\\u200b (2)", "x\\u200b (2) (2)", "y"]

@@ -18,6 +18,7 @@ from test_native import ANYTHING, BAD, GOOD_KEYS
 from repair.formats import keys, native
 from repair.formats.keys import FILL_IN, Key, Kind, WrongError
 from repair.model import Outcome, Policy, Task
+from repair.templates import MAX_ID
 
 TABLES = {"task": keys.TASK_JSON, "policy": keys.POLICY, "gate": keys.GATE, "panel": keys.PANEL}
 ALL = [(f"{table}.{name}", key) for table, known in TABLES.items() for name, key in known.items()]
@@ -81,9 +82,9 @@ MORE: list[tuple[str, Any, bool]] = [
     ("test_cmd", [""], False),
     ("junit", [], True),
     ("PASS_TO_PASS", ["a\n"], False),
-    ("PASS_TO_PASS", ["a" * keys.MAX_ID], True),
-    ("PASS_TO_PASS", ["\U0001f40d" * keys.MAX_ID], True),
-    ("PASS_TO_PASS", ["a" * (keys.MAX_ID + 1)], False),
+    ("PASS_TO_PASS", ["a" * MAX_ID], True),
+    ("PASS_TO_PASS", ["\U0001f40d" * MAX_ID], True),
+    ("PASS_TO_PASS", ["a" * (MAX_ID + 1)], False),
     ("env", {"A\n": "1"}, False),
     ("env", {"1A": "1"}, False),
     ("env", {"Ä": "1"}, False),

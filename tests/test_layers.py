@@ -73,7 +73,6 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.discrepancies",
             "repair.steadiness",
             "repair.attributes",
-            "repair.touched",
             "repair.report",
             "repair.report.terminal",
             "repair.report.words",
@@ -82,6 +81,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.comparison",
             "repair.report.changes",
             "repair.report.markdown",
+            "repair.report.diff_document",
         }
     ),
     frozenset(
@@ -103,6 +103,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.runs",
             "repair.reports",
             "repair.revisions",
+            "repair.touched",
         }
     ),
     frozenset({"repair.observing", "repair.minting", "repair.pipeline", "repair.check", "repair.gate", "repair.doctor"})
@@ -136,6 +137,7 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.comparison": frozenset({"repair.rules"}),
     "repair.report.changes": frozenset({"repair.comparison", "repair.report.terminal", "repair.report.words"}),
     "repair.report.markdown": frozenset({"repair.comparison", "repair.report.changes"}),
+    "repair.report.diff_document": frozenset({"repair.comparison"}),
     "repair.revisions": frozenset({"repair.store"}),
     "repair.comparing": frozenset({"repair.check", "repair.gate"}),
     "repair.sandbox": frozenset({"repair.archive", "repair.context"}),
@@ -145,7 +147,7 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.schemas": frozenset({"repair.documents", "repair.formats.keys"}),
     "repair.store": frozenset({"repair.documents"}),
     "repair.runs": frozenset({"repair.documents", "repair.store"}),
-    "repair.derivation": frozenset({"repair.resolve", "repair.rules", "repair.table"}),
+    "repair.derivation": frozenset({"repair.resolve", "repair.rules", "repair.table", "repair.templates"}),
     "repair.discrepancies": frozenset({"repair.derivation", "repair.ranking", "repair.resolve", "repair.table"}),
     "repair.minted": frozenset({"repair.documents"}),
     "repair.minting": frozenset({"repair.observing"}),

@@ -14,7 +14,8 @@ from markdown_it.token import Token
 from repair.cause import printable
 from repair.comparison import Change, Changed, Diff, Ids, Kind, Rates, Side, Status, What
 from repair.model import ControlKind, Policy, Rule
-from repair.report.markdown import LIMIT, code, markdown
+from repair.report.changes import Entry, Theirs
+from repair.report.markdown import LIMIT, _fitting, code, markdown
 
 PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
 OURS = re.compile(r"</?details>|<details><summary>[\w ]+</summary>")
@@ -33,6 +34,7 @@ HOSTILE = {
     "backticks around": "`a`",
     "many backticks": "```\n```` x ```",
     "only backticks": "``",
+    "more backticks than a fence may have": "x" + "`" * 80 + " @acme/team <img src=x>",
     "a backslash before a backtick": "a\\`<i>\\",
     "a backslash at the end": "a\\",
     "bars": "a|b\\|c",
@@ -115,7 +117,32 @@ def test_a_code_span_reads_back_as_what_it_shows(text: str) -> None:
     assert len(shown[0].content) <= 300
     assert not re.search("[\n\r\x00-\x1f\u202a-\u202e\u2066-\u2069]", shown[0].content)
     if len(text) <= 300:
-        assert shown[0].content == printable(text)
+        assert shown[0].content == printable(text).replace("`" * 80, "`×80")
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(0, 320), min_size=1, max_size=4), st.sampled_from(["", " ", "x", " @acme/team <img src=x> "])
+)
+def test_no_fence_is_longer_than_github_knows(runs: list[int], between: str) -> None:
+    fence = re.match("`+", code("x" + between.join("`" * run for run in runs) + "x"))
+    assert fence is not None
+    assert len(fence[0]) <= 20
+
+
+@pytest.mark.parametrize("run", [*range(1, 24), 79, 80, 81, 300, 5_000])
+def test_many_backticks_are_counted(run: int) -> None:
+    shown = code("a" + "`" * run + "b")
+    assert shown == (f"``a`×{run}b``" if run > 16 else "`" * (run + 1) + "a" + "`" * run + "b" + "`" * (run + 1))
+
+
+def test_a_long_text_keeps_its_end() -> None:
+    begin = "tests/" + "deep/" * 80
+    first, second = code(f"{begin}test_a.py::test_x"), code(f"{begin}test_a.py::test_y")
+    assert first != second
+    assert first.endswith("test_a.py::test_x`")
+    assert first.startswith("`tests/deep/")
+    assert len(first.strip("`")) == 300
 
 
 def test_folds_are_closed_and_the_count_of_what_is_cut_is_said() -> None:
@@ -155,6 +182,56 @@ def test_a_large_diff_fits_and_says_how_much_it_leaves_out(name: str, kind: Kind
     assert written.count("<details>") == written.count("</details>")
     if tasks == 3_000:
         assert re.search(r"and \d+ more", written)
+
+
+LONG = "x" * 250
+REFUSED, CLEAN = Status("refused", why=LONG), Status("clean", admitted=True)
+FORGED = Change("zz-forged", Kind.CHANGED, REFUSED, CLEAN)
+CROWDS: dict[str, tuple[Change, ...]] = {
+    "an honest run anew": (
+        *(Change(f"{n}{LONG}", Kind.CHANGED, CLEAN, Status("repaired", admitted=True)) for n in range(300)),
+        *(Change(f"{n}{LONG}", Kind.CHANGED, Status("stale"), REFUSED) for n in range(300)),
+        FORGED,
+    ),
+    "tasks that are refused since, each for its own reason": (
+        *(Change(f"{n}{LONG}", Kind.CHANGED, CLEAN, Status("refused", why=f"{n}{LONG}")) for n in range(300)),
+        FORGED,
+    ),
+    "tasks that go": (
+        *(Change(f"{n}{LONG}", Kind.GONE, REFUSED, None) for n in range(300)),
+        Change("zz-forged", Kind.GONE, CLEAN, None),
+    ),
+    "tasks that come": (
+        *(Change(f"{n}{LONG}", Kind.ADDED, None, REFUSED) for n in range(300)),
+        Change("zz-forged", Kind.ADDED, None, CLEAN),
+    ),
+    "tasks with many changes": (
+        *(
+            Change(f"{n}{LONG}", Kind.CHANGED, CLEAN, CLEAN, (Ids(What.LISTED, "P2P", (LONG,) * 30),))
+            for n in range(300)
+        ),
+        Change("zz-forged", Kind.CHANGED, CLEAN, REFUSED, (Ids(What.LISTED, "P2P", ("a",)),)),
+    ),
+}
+
+
+@pytest.mark.parametrize("changes", [pytest.param(case, id=name) for name, case in CROWDS.items()])
+def test_no_crowd_hides_what_changes_what_is_admitted(changes: tuple[Change, ...]) -> None:
+    side = Side("x", "x", Policy())
+    written = markdown(Diff(side, side, (), changes))
+    parts = [part for part in written.split("\n**") if "zz-forged" in part]
+    assert len(parts) == (2 if changes[-1].ids else 1)
+    assert re.search(r"and \d+ more", written)
+    assert len(written.encode()) < LIMIT
+
+
+def test_all_lines_come_before_what_is_below_any() -> None:
+    below = tuple(Entry((Theirs(f"{n}{LONG}"),)) for n in range(60))
+    lines = _fitting([Entry((f"line {n}",), below) for n in range(9)], None, 0, 4_000)
+    assert [line for line in lines if line.startswith("- ")] == [f"- line {n}" for n in range(9)]
+    assert len("\n".join(lines).encode()) <= 4_000
+    small = Entry(("small",), below[:1])
+    assert [*_fitting([Entry(("large",), below), small], None, 0, 2_000)][-2:] == ["- small", f"  - `0{LONG}`"]
 
 
 texts = st.text(max_size=40) | st.sampled_from([text[:400] for text in sorted(HOSTILE.values())])

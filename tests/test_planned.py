@@ -62,6 +62,45 @@ def test_each_way_to_spell_ids_has_its_journal_entry() -> None:
     assert len(keys) == len(templates)
 
 
+# ---- what the plugin is told of which tests to run
+
+WHOLE = Control(TASK, ControlKind.EMPTY, (), ("a/test_t.py::test_a",), files=("a/test_t.py",))
+NAMED = replace(TASK, test_files=("a/test_t.py",))
+TOLD_OTHERWISE: dict[str, tuple[Control, Control]] = {
+    "files that nobody named": (WHOLE, replace(WHOLE, task=NAMED)),
+    "other files": (WHOLE, replace(WHOLE, files=("a/test_u.py",))),
+    "no files": (WHOLE, replace(WHOLE, files=())),
+    "whole files or the ids in them": (WHOLE, replace(WHOLE, files=None)),
+    "other ids in whole files": (WHOLE, replace(WHOLE, ids=("a/test_t.py::test_b",))),
+    "other ids": (replace(WHOLE, files=None), replace(WHOLE, files=None, ids=("a/test_t.py::test_b",))),
+    "the ids or all of their files": (
+        replace(WHOLE, files=None),
+        replace(WHOLE, files=None, task=replace(TASK, select=Select.FILES)),
+    ),
+}
+
+
+def selected(control: Control) -> bytes:
+    [entry] = [entry for entry in runner._entries(control, "/here", [], ()) if entry.path.endswith("select.json")]
+    return entry.content
+
+
+@pytest.mark.parametrize("pair", TOLD_OTHERWISE.values(), ids=TOLD_OTHERWISE)
+def test_what_the_plugin_is_told_is_in_the_journals_key(pair: tuple[Control, Control]) -> None:
+    image = Image("sha256:1")
+    assert selected(pair[0]) != selected(pair[1])
+    assert runner.digest(pair[0], image) != runner.digest(pair[1], image)
+
+
+def test_what_it_is_not_told_is_not() -> None:
+    """`repair run` has no whole files, so what they would be keeps its journal."""
+    image, listed = Image("sha256:1"), replace(WHOLE, files=None)
+    assert selected(listed) == selected(replace(listed, task=NAMED))
+    assert runner.digest(listed, image) == runner.digest(replace(listed, task=NAMED), image)
+    turned = replace(WHOLE, files=("b.py", "a.py")), replace(WHOLE, files=("a.py", "b.py"))
+    assert runner.digest(turned[0], image) == runner.digest(turned[1], image)
+
+
 def test_every_control_gets_the_entry_patch_first() -> None:
     task = replace(TASK, entry_patch=b"--- e\n", tests_patch=b"--- t\n")
     empty, oracle = controls(task, ("f", "p"), range(1))

@@ -1,4 +1,4 @@
-"""Whole files in the pytest plugin: which of them run where somebody named them, by glob or folder, and where nobody did."""
+"""Whole files in the pytest plugin: which of them run where somebody named them, by glob or folder, or nobody did."""
 
 from __future__ import annotations
 
@@ -98,7 +98,6 @@ HELPERS = {
     "helper.py": PASSES,
     "conftest.py": "import pytest\n\n\ndef test_conftest():\n    assert 0\n",
     "check_c.py": PASSES,
-    "__init__.py": "",
 }
 
 
@@ -109,8 +108,7 @@ HELPERS = {
 )
 def test_which_files_count(work: Path, python: str, found: bool, expected: set[str]) -> None:
     write(work, HELPERS)
-    files = sorted(set(HELPERS) - {"__init__.py"} - (set() if found else {"conftest.py"}))
-    (work / "__init__.py").unlink()
+    files = sorted(set(HELPERS) - (set() if found else {"conftest.py"}))
     tests, broken = found_in(work, python, files, found=found)
     assert {test.partition("::")[0] for test in tests} == expected
     assert broken == {}
@@ -118,7 +116,6 @@ def test_which_files_count(work: Path, python: str, found: bool, expected: set[s
 
 def test_the_repos_own_pattern_says_which_files_of_a_diff_count(work: Path, python: str) -> None:
     write(work, {**HELPERS, "pytest.ini": "[pytest]\npython_files = check_*.py help?r.py\n"})
-    (work / "__init__.py").unlink()
     assert set(found_in(work, python, ["check_c.py", "helper.py", "test_t.py"], found=True)[0]) == {
         "check_c.py::test_p",
         "helper.py::test_p",
@@ -156,6 +153,77 @@ def test_a_file_of_a_diff_outside_the_working_directory_runs(work: Path, python:
     assert set(tests) == {"test_t.py::test_p", f"{work}/other/test_o.py::test_p"}
     again = hostpytest.run(work / "sub", sorted(tests), python=python)
     assert set(again.outcomes.values()) == {"passed"}, "and its id finds it again"
+
+
+# ---- ids where rootdir is another folder than the working directory
+
+GOES = "def test_reg():\n    pass\n"
+BROKE = "def test_reg():\n    assert 0\n"
+
+
+@pytest.mark.parametrize("file", ["lib/tests/test_a.py", "lib/sub/deep/test_a.py"])
+def test_where_rootdir_lies_below_an_id_begins_at_the_working_directory(work: Path, python: str, file: str) -> None:
+    """So that the id names the same file when it runs by itself: nobody finds rootdir by its other form then."""
+    write(work, {"lib/pytest.ini": "[pytest]\n", file: T, "test_t.py": PASSES})
+    found, broken = found_in(work, python, [file], found=True)
+    assert (found, broken) == ({f"{file}::test_a": "passed", f"{file}::test_b": "failed"}, {})
+    listed = hostpytest.run(work, sorted(found), python=python)
+    assert listed.outcomes == found
+
+
+def test_both_forms_of_an_id_are_found_where_rootdir_lies_below(work: Path, python: str) -> None:
+    write(work, {"lib/pytest.ini": "[pytest]\n", "lib/test_t.py": T})
+    ids = ["lib/test_t.py::test_a", "test_t.py::test_b", "lib/test_t.py"]
+    run = hostpytest.run(work, ids, "--rootdir=lib", python=python, files=["lib/test_t.py"])
+    assert run.outcomes == {"lib/test_t.py::test_a": "passed", "test_t.py::test_b": "failed", "lib/test_t.py": "failed"}
+
+
+def test_a_module_that_cannot_be_read_below_another_rootdir_has_the_form_of_its_tests(work: Path, python: str) -> None:
+    write(work, {"lib/pytest.ini": "[pytest]\n", "lib/test_no.py": BREAKS, "lib/in/conftest.py": BREAKS})
+    write(work, {"lib/in/test_in.py": PASSES, "lib/test_t.py": PASSES})
+    files = ["lib/test_no.py", "lib/in/test_in.py", "lib/test_t.py"]
+    found, broken = found_in(work, python, files, found=True, ids=["lib/test_no.py::test_no"])
+    assert set(found) == {"lib/test_t.py::test_p"}
+    assert set(broken) == {"lib/test_no.py", "lib/in"}
+    assert "ledger_of_acme" in broken["lib/test_no.py"]
+
+
+@pytest.mark.parametrize(
+    ("below", "above"), [(BROKE, GOES), (GOES, BROKE)], ids=["the one below fails", "the one above fails"]
+)
+def test_two_files_never_share_an_id(work: Path, python: str, below: str, above: str) -> None:
+    """`tests/test_a.py` is a file of the working directory, and what rootdir would call the one in `lib` as well."""
+    tree = {"lib/pytest.ini": "[pytest]\n", "lib/tests/test_a.py": below, "tests/test_a.py": above}
+    write(work, {**tree, **{f"{folder}/__init__.py": "" for folder in ("lib", "lib/tests", "tests")}})
+    outcomes = {
+        "lib/tests/test_a.py::test_reg": "passed" if below == GOES else "failed",
+        "tests/test_a.py::test_reg": "passed" if above == GOES else "failed",
+    }
+    found, broken = found_in(work, python, ["lib/tests/test_a.py", "tests/test_a.py"], found=True)
+    assert (found, broken) == (outcomes, {})
+    listed = hostpytest.run(work, sorted(outcomes), python=python)
+    assert listed.outcomes == outcomes
+    events = [json.loads(line) for line in (listed.attempt.directory / "record-main.jsonl").read_text().splitlines()]
+    assert [event[1] for event in events if event[0] == "root"] == [str(work / "lib")]
+    assert sorted(event[1] for event in events if event[0] == "item") == sorted(outcomes)
+
+
+def test_two_files_never_share_an_id_side_by_side(work: Path, python: str) -> None:
+    if "xdist" in installed(python)[1]:
+        tree = {"lib/pytest.ini": "[pytest]\n", "lib/tests/test_a.py": BROKE, "tests/test_a.py": GOES}
+        write(work, {**tree, **{f"{folder}/__init__.py": "" for folder in ("lib", "lib/tests", "tests")}})
+        files = ["lib/tests/test_a.py", "tests/test_a.py"]
+        found, broken = found_in(work, python, files, "-n", "2", "-c", "lib/pytest.ini", "--rootdir=lib", found=True)
+        assert found == {"lib/tests/test_a.py::test_reg": "failed", "tests/test_a.py::test_reg": "passed"}
+        assert broken == {}
+
+
+def test_where_rootdir_lies_above_ids_stay_those_of_pytest(work: Path, python: str) -> None:
+    write(work, {"pytest.ini": "[pytest]\n", "sub/test_t.py": PASSES})
+    found, broken = found_in(work / "sub", python, ["test_t.py"])
+    assert (set(found), broken) == ({"sub/test_t.py::test_p"}, {})
+    ids = ["sub/test_t.py::test_p", "test_t.py::test_p"]
+    assert hostpytest.run(work / "sub", ids, python=python).outcomes == dict.fromkeys(ids, "passed")
 
 
 # ---- globs and folders
@@ -232,8 +300,8 @@ def test_the_record_says_which_glob_named_nothing(work: Path, python: str) -> No
 def test_workers_find_the_same_files(work: Path, python: str) -> None:
     if "xdist" in installed(python)[1]:
         write(work, {**TREE, "test_no.py": BREAKS})
-        found, broken = found_in(work, python, ["a", "test_*.py", "helper.py"], "-n", "2", found=True)
+        found, broken = found_in(work, python, ["a", "test_*.py", "gone.py"], "-n", "2")
         assert set(found) == {
             f"{file}::test_p" for file in ("a/b/test_t.py", "a/test_t.py", "test_long.py", "test_t.py")
         }
-        assert set(broken) == {"test_no.py", "helper.py"}
+        assert set(broken) == {"test_no.py", "gone.py"}

@@ -14,7 +14,7 @@ import records
 import yaml
 from conftest import MakeTask
 
-from repair.touched import panels_of
+from repair.touched import Checkout, panels_of, read
 
 ROOT = Path(__file__).parents[1]
 [HOOK] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
@@ -136,6 +136,7 @@ def test_the_hook_is_asked_about_what_records_are_made_from(file: str, asked: bo
 def test_the_hook_s_definition_is_whole() -> None:
     known: dict[str, Any] = {"id": "repair-check", "language": "python", "pass_filenames": True, "require_serial": True}
     assert {key: HOOK[key] for key in known} == known
+    assert (HOOK["types"], HOOK["types_or"]) == ([], ["file", "symlink"])  # pre-commit's own default leaves links out
     assert HOOK["name"]
     assert HOOK["description"]
 
@@ -152,9 +153,72 @@ def test_the_hook_s_definition_is_whole() -> None:
     ids=["no file", "a panel in a panel", "below a panel", "beside", "other names"],
 )
 def test_a_file_touches_each_panel_above_it(files: list[str], found: tuple[str, ...]) -> None:
-    assert panels_of(files, {"a", "a/b/c", "c"}.__contains__) == found
+    assert panels_of(files, Checkout(("c", "a/b/c", "a"), {})) == found
 
 
 def test_the_root_is_above_every_file() -> None:
-    assert panels_of(["a/b", "c"], {"."}.__contains__) == (".",)
-    assert panels_of([], {"."}.__contains__) == ()
+    assert panels_of(["a/b", "c"], Checkout((".",), {})) == (".",)
+    assert panels_of([], Checkout((".",), {})) == ()
+
+
+def test_a_submodule_touches_the_panels_in_it() -> None:
+    assert panels_of(["mod"], Checkout(("mod/a/b", "module"), {})) == ("mod/a/b",)
+
+
+# Each link of a checkout with the panels "p" and "q", what changes, and the panels that it touches.
+LINKS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
+    "a linked task": ({"p/task-2": "../store/task-2"}, "store/task-2/oracle.patch", ("p",)),
+    "a linked file": ({"p/task-1/oracle.patch": "../../store/one.patch"}, "store/one.patch", ("p",)),
+    "beside what is linked": ({"p/task-2": "../store/task-2"}, "store/task-20/oracle.patch", ()),
+    "above what is linked": ({"p/task-2": "../store/task-2"}, "store/README.md", ()),
+    "a link to a link that changes": ({"p/task-2": "../now/task-2", "now": "store"}, "now", ("p",)),
+    "a link to a link's end": ({"p/task-2": "../now/task-2", "now": "store"}, "store/task-2/x/y", ("p",)),
+    "a link in what is linked": (
+        {"p/task-2": "../store/task-2", "store/task-2/oracle.patch": "../../pool/one"},
+        *("pool/one", ("p",)),
+    ),
+    "into another panel": ({"p/task-2": "../q/task-2"}, "q/task-2/task.json", ("p", "q")),
+    "into a submodule": ({"p/task-2": "../mod/task-2"}, "mod", ("p",)),
+    "what is gone": ({"p/task-2": "../store/nothing"}, "store/nothing", ("p",)),
+    "upwards": ({"p/task-2/all": "../.."}, "README.md", ("p",)),
+    "an absolute one": ({"p/task-2": "{root}/store/task-2"}, "store/task-2/task.json", ("p",)),
+    "out of the repository": ({"p/task-2": "../../elsewhere"}, "elsewhere", ()),
+    "in circles": ({"p/a": "b", "p/b": "a", "p/c": "c"}, "q/x", ("q",)),
+    "a name that is too long": ({"p/a": "x" * 400}, "q/x", ("q",)),
+    "of no panel": ({"store/a": "../pool"}, "pool/one", ()),
+    "panel.toml itself": ({"r/panel.toml": "../store/panel"}, "store/panel", ("r",)),
+}
+
+
+@pytest.mark.parametrize(("links", "changed", "touched"), LINKS.values(), ids=LINKS)
+def test_a_link_touches_the_panel_that_it_is_in(
+    tmp_path: Path, links: dict[str, str], changed: str, touched: tuple[str, ...]
+) -> None:
+    root = tmp_path / "a checkout"
+    for folder in ("p/task-1", "q/task-2", "store/task-2", "pool", "mod/task-2"):
+        (root / folder).mkdir(parents=True)
+    for panel in ("p", "q", ".git/p"):
+        (root / panel).mkdir(exist_ok=True, parents=True)
+        (root / panel / "panel.toml").touch()
+    for link, target in links.items():
+        (root / link).parent.mkdir(exist_ok=True)
+        (root / link).symlink_to(target.format(root=root))
+    assert panels_of([changed], read(root)) == touched
+
+
+def test_a_linked_task_s_file_is_checked_in_the_panel_that_links_to_it(sound: Path, tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    panel = moved(sound, repo / "panels/p")
+    moved(panel / "task-1", repo / "store/task-1")
+    (panel / "task-1").symlink_to("../../store/task-1")
+    edit(panel)
+    done = hook(repo, "store/task-1/repair.json")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, "repair check panels/p")
+
+
+def test_a_folder_that_may_not_be_read_is_passed_over(sound: Path) -> None:
+    (sound / "private").mkdir(mode=0)
+    try:
+        assert read(sound).panels == (".",)
+    finally:
+        (sound / "private").chmod(0o700)

@@ -207,6 +207,23 @@ def test_the_logs_of_failed_controls_are_shown(mixed: Path, task: str, label: st
     assert all(text == "Killed" for _, text in found[task]["logs"])
 
 
+@pytest.mark.parametrize("what", ["the log", "its folder", "a file that every process has"])
+def test_a_log_that_leads_out_of_the_panel_is_not_shown(mixed: Path, tmp_path: Path, what: str) -> None:
+    """Whoever made the panel could have any file of whoever looks put on the page."""
+    outside = tmp_path / "outside" / "log"
+    outside.parent.mkdir()
+    outside.write_text("a token of whoever looks")
+    log = write_log(mixed, "calc-4", "oracle-1", b"Killed\n")
+    assert "Killed" in opened(page_of(mixed).tasks[3])["logs"][0]
+    log.unlink()
+    if what == "its folder":
+        log.parent.rmdir()
+        log.parent.symlink_to(outside.parent)
+    else:
+        log.symlink_to(outside if what == "the log" else "/proc/self/environ")
+    assert opened(page_of(mixed).tasks[3])["logs"] == []
+
+
 def test_a_task_that_could_not_be_observed_says_where_to_look(mixed: Path) -> None:
     write_log(mixed, "calc-4", "empty-1", b"Killed\n")
     note = page_of(mixed).tasks[3].note
@@ -258,7 +275,7 @@ def test_a_report_is_replaced_and_the_same_panel_gives_the_same_bytes(
     file = tmp_path / "report.html"
     ask(capsys, "report", mixed, "-o", file)
     before = file.read_bytes()
-    file.write_text("older")
+    file.write_text("<!doctype html>\nolder")
     assert ask(capsys, "report", mixed, "-o", file)[0] == 0
     assert file.read_bytes() == before
 
@@ -296,3 +313,11 @@ def test_open_asks_the_browser_for_the_file(mixed: Path, tmp_path: Path) -> None
     done = start("report", mixed, "-o", file, "--open", env={"BROWSER": f"{browser} %s", "PATH": os.environ["PATH"]})
     assert (done.returncode, done.stderr) == (0, "")
     assert asked.read_text() == file.as_uri()
+
+
+def test_what_is_no_report_is_not_replaced(capsys: Capture, mixed: Path, tmp_path: Path) -> None:
+    file = tmp_path / "repair.json"
+    file.write_text("{}")
+    code, _, err = ask(capsys, "report", mixed, "-o", file)
+    assert (code, file.read_text()) == (2, "{}")
+    assert f"{file} is there already, and no report" in err

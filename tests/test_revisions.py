@@ -66,8 +66,8 @@ def below(root: Path) -> dict[str, bytes]:
 def at(panel: Path, revision: str = "HEAD") -> dict[str, bytes] | None:
     repository = revisions.find(panel)
     start, _ = revisions.span(repository, revision)
-    with revisions.panel_at(repository, start) as root:
-        return None if root is None else below(root)
+    with revisions.panel_at(repository, start) as found:
+        return None if found is None else below(found.directory)
 
 
 FIRST = {"panel.toml": b"", "calc/task.json": b"{}\r\n", "calc/oracle.patch": b"\xff\n"}
@@ -106,21 +106,33 @@ def test_names_of_all_kinds_and_the_execute_bit(repo: Path, git: Git) -> None:
     commit(repo, git)
     assert at(panel) == FIRST | names | {"calc/environment/run.sh": b"6"}
     repository = revisions.find(panel)
-    with revisions.panel_at(repository, git(repo, "rev-parse", "HEAD")) as root:
-        assert root is not None
+    with revisions.panel_at(repository, git(repo, "rev-parse", "HEAD")) as at_head:
+        assert at_head is not None
+        root = at_head.directory
         assert (root / "calc" / "environment" / "run.sh").stat().st_mode & 0o111
         assert not (root / "calc" / "a b").stat().st_mode & 0o111
 
 
 def test_what_a_comparison_does_not_need_stays_in_git(repo: Path, git: Git) -> None:
     panel = repo / "below" / "panel"
-    write(panel, {"calc/source/row": b"1", ".repair/journal/x": b"2", "other/source/row": b"3", ".git-like/x": b"4"})
-    write(panel, {"other/repair.json": b'{"inputs": {"source": "1"}}', "calc/repair.json": b"{}"})
+    write(panel, {"calc/source/row": b"1", ".repair/journal/x": b"2", ".git-like/x": b"3"})
     git(repo, "add", "-f", "below/panel/.repair/journal/x")
     commit(repo, git)
     found = at(panel)
     assert found is not None
-    assert set(found) - set(FIRST) == {"calc/repair.json", "other/repair.json", "other/source/row"}
+    assert set(found) - set(FIRST) == {"calc/source/row"}
+
+
+def test_what_a_digest_holds_is_there_whatever_its_name(repo: Path, git: Git) -> None:
+    panel = repo / "below" / "panel"
+    files = {
+        "calc/environment/.repair/payload": b"1",
+        "calc/environment/.git-like/x": b"2",
+        "calc/source/.repair": b"3",
+    }
+    write(panel, files)
+    commit(repo, git)
+    assert at(panel) == FIRST | files
 
 
 def test_the_directory_is_gone_afterwards_whatever_happens(
@@ -131,9 +143,9 @@ def test_the_directory_is_gone_afterwards_whatever_happens(
     repository, head = revisions.find(repo / "below" / "panel"), git(repo, "rev-parse", "HEAD")
 
     def interrupted() -> None:
-        with revisions.panel_at(repository, head) as root:
-            assert root is not None
-            assert root.is_relative_to(tmp_path / "tmp")
+        with revisions.panel_at(repository, head) as found:
+            assert found is not None
+            assert found.directory.is_relative_to(tmp_path / "tmp")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -155,9 +167,9 @@ def test_a_panel_may_be_the_whole_repository(tmp_path: Path, git: Git) -> None:
     write(tmp_path / "books", FIRST)
     git(tmp_path, "init", "-q", "books")
     head = commit(tmp_path / "books", git)
-    with revisions.panel_at(revisions.find(tmp_path / "books"), head) as root:
-        assert root is not None
-        assert (root.name, below(root)) == ("books", FIRST)
+    with revisions.panel_at(revisions.find(tmp_path / "books"), head) as found:
+        assert found is not None
+        assert (found.directory.name, below(found.directory)) == ("books", FIRST)
 
 
 @pytest.mark.parametrize("way", ["absolute", "relative", "link", "link below", "inside"])

@@ -365,3 +365,62 @@ def test_the_latest_log_is_no_confirmation_s(task: Path) -> None:
         log.write_text(str(number))
         os.utime(log, ns=(number, number))
     assert [(store.latest_log(panel, loaded, kind) or task).read_text() for kind in ("empty", "oracle")] == ["2", "1"]
+
+
+def _log_by_link(log: Path, there: Path) -> None:
+    log.parent.mkdir(parents=True)
+    log.symlink_to(there)
+
+
+def _log_in_a_link(log: Path, there: Path) -> None:
+    log.parent.parent.mkdir(parents=True)
+    log.parent.symlink_to(there.parent)
+
+
+def _log_below_a_link(log: Path, there: Path) -> None:
+    """The log is a plain file, and so is its folder one: a folder above them is the link."""
+    attempts = log.parent.parent.parent
+    attempts.parent.mkdir(parents=True)
+    real = there.parent / "attempts" / log.parent.parent.name / log.parent.name
+    real.mkdir(parents=True)
+    (real / "log").write_text(there.read_text())
+    attempts.symlink_to(there.parent / "attempts")
+
+
+def _log_that_is_a_pipe(log: Path, there: Path) -> None:
+    log.parent.mkdir(parents=True)
+    os.mkfifo(log)
+
+
+def _log_that_is_a_folder(log: Path, there: Path) -> None:
+    log.mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    "make", [_log_by_link, _log_in_a_link, _log_below_a_link, _log_that_is_a_pipe, _log_that_is_a_folder]
+)
+def test_a_log_is_a_plain_file_of_the_panel_s_own(
+    task: Path, tmp_path: Path, make: Callable[[Path, Path], None]
+) -> None:
+    """Whoever wrote the panel may have put anything there, to be read out by whoever looks."""
+    panel, loaded = records.load(task)
+    there = tmp_path / "outside" / "log"
+    there.parent.mkdir()
+    there.write_text("a token of whoever looks")
+    attempts = panel.directory / ".repair" / "attempts"
+    make(attempts / loaded.instance_id / "run-1-oracle-1" / "log", there)
+    assert store.latest_log(panel, loaded, "oracle") is None
+    if not attempts.is_symlink():
+        ours = Workspace(panel, new_run_id()).attempt(loaded, "oracle-1") / "log"
+        ours.write_text("")
+        assert store.latest_log(panel, loaded, "oracle") == ours
+
+
+def test_a_panel_that_is_reached_by_a_link_has_its_logs(task: Path, tmp_path: Path) -> None:
+    panel, loaded = records.load(task)
+    log = Workspace(panel, new_run_id()).attempt(loaded, "oracle-1") / "log"
+    log.write_text("")
+    (tmp_path / "link").symlink_to(panel.directory)
+    found = store.latest_log(replace(panel, directory=tmp_path / "link"), loaded, "oracle")
+    assert found is not None
+    assert found.samefile(log)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from repair.cause import printable
 from repair.cli.frame import (
     Build,
     Exclude,
@@ -22,7 +23,7 @@ from repair.cli.frame import (
     progress_to,
     width,
 )
-from repair.errors import UsageError
+from repair.errors import RepairError, UsageError
 
 
 def mint(
@@ -65,17 +66,24 @@ def mint(
     options = observing.Options(jobs, build, fresh)
     plan = minting.Plan(repeats, all_tests)
     kept = "observed runs are kept, mint again to go on from there"
-    with observing.connect() as sandbox, interruptible(sandbox, kept), progress_to(len(loaded.tasks), as_json) as say:
-        results = minting.run(loaded, sandbox, options, plan, say)
-    found = [result.value.minted for result in results if result.value is not None]
-    if output is not None and found:
-        minting.write(loaded, output, found)
-    code = mint_views.exit_code(results)
-    if as_json:
-        print_json(mint_views.document(results, code, compared=compare))
-    else:
-        texts = [mint_views.compared_text(results, width())] if compare else []
-        texts += [mint_views.minted_text(results, output, width())] if output is not None and found else []
-        print_coloured("\n".join(texts))
-    print(views.failures_text(mint_views.failed(results)), end="", file=sys.stderr)
+    with observing.connect() as sandbox, interruptible(sandbox, kept):
+        with progress_to(len(loaded.tasks), as_json) as say:
+            results = minting.run(loaded, sandbox, options, plan, say)
+        code = mint_views.exit_code(results)
+        found = [result.value.minted for result in results if result.value is not None]
+        target, problem = (output if found else None), None
+        if target is not None:
+            try:
+                minting.write(loaded, target, found)
+            except RepairError as err:  # what a night found is shown all the same
+                target, problem, code = None, err, err.code
+        if as_json:
+            print_json(mint_views.document(results, code, problem, compared=compare))
+        else:
+            texts = [mint_views.compared_text(results, width())] if compare else []
+            texts += [mint_views.minted_text(results, target, width())] if found and output is not None else []
+            print_coloured("\n".join(texts))
+        print(views.failures_text(mint_views.failed(results)), end="", file=sys.stderr)
+        if problem is not None:
+            print(printable(f"repair: {problem}"), file=sys.stderr)
     raise typer.Exit(code)

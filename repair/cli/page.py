@@ -51,10 +51,19 @@ def _check_place(output: Path) -> None:
     try:
         if output.is_dir():
             raise UsageError(f"{output} is a directory", "name the HTML file")
+        if output.is_file() and not _is_page(output):
+            raise UsageError(f"{output} is there already, and no report", "name another file")
         if not output.absolute().parent.is_dir():
             raise UsageError(f"{output.parent} is no directory", "make it first, or name another place")
     except OSError as err:
         raise UsageError(f"{output} cannot be written: {err.strerror}", "check name and permissions") from None
+
+
+def _is_page(file: Path) -> bool:
+    """Is a file a page, which may be replaced, or empty?"""
+    with file.open("rb") as stream:
+        begin = stream.read(20)
+    return not begin or begin.lower().startswith(b"<!doctype html")
 
 
 def _size(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The pre-commit hook: `repair check` of every panel that one of the given files is in.
+"""The pre-commit hook: `repair check` of every panel that one of the given files touches.
 
 pre-commit calls it as `python -I -m repair.cli.precommit FILE...`: isolated, since the repository that it is called in
 may hold a folder `repair` of its own.
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from repair.cause import printable
 from repair.cli import run_app
-from repair.touched import panels_of
+from repair.touched import panels_of, read
 
 
 def main(files: Sequence[str]) -> int:
     """Check the panels of `files`, one after the other; the greatest exit status, 0 where there is none."""
     worst = 0
-    for panel in panels_of(files, lambda directory: Path(directory, "panel.toml").is_file()):
+    for panel in panels_of(files, read(Path())):
         print(f"repair check {printable(panel)}", flush=True)
         worst = max(worst, run_app(["check", "--", panel]))
     return worst

@@ -56,10 +56,10 @@ def probe(
 
 def _checked(ids: Sequence[str]) -> tuple[str, ...]:
     """The ids, each once. Raises `UsageError` for what can be none in a task.json either."""
-    from repair.formats.keys import MAX_ID
+    from repair.templates import MAX_ID, can_be_listed
 
     for test in ids:
-        if not test.strip() or len(test) > MAX_ID or set(test) & {"\n", "\0"} or not _is_utf8(test):
+        if not test.strip() or not can_be_listed(test) or not _is_utf8(test):
             raise UsageError(
                 f"{printable(test)[:80]!r} is no test id", f"give one line of UTF-8, of at most {MAX_ID} characters"
             )

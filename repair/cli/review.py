@@ -37,7 +37,8 @@ def diff(
     Example: repair diff panels/demo main..HEAD --format markdown
     """
     from repair import comparing
-    from repair.report import changes
+    from repair.report.changes import text
+    from repair.report.diff_document import document
     from repair.report.markdown import markdown
 
     if form not in FORMATS:
@@ -45,11 +46,11 @@ def diff(
     with _interruptible(), comparing.places(before, after) as sides:
         found = comparing.compare(*sides)
     if form == "json":
-        print_json(changes.document(found))
+        print_json(document(found))
     elif form == "markdown":
         print(markdown(found), end="")
     else:
-        print_coloured(changes.text(found, width()))
+        print_coloured(text(found, width()))
     raise typer.Exit(int(found.differs))
 
 

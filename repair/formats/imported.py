@@ -17,12 +17,13 @@ from repair.documents import MAX_WIDTH, sha256
 from repair.errors import UsageError
 from repair.formats import registry
 from repair.formats.draft import Draft, RowError
-from repair.formats.keys import MAX_ID, wrong_key
+from repair.formats.keys import wrong_key
 from repair.formats.native import read_bytes
 from repair.formats.rawjson import members
 from repair.formats.scribe import write_directory
 from repair.formats.sources import Container, Item
 from repair.store import tree_digest
+from repair.templates import MAX_ID, can_be_listed
 
 Put = Callable[[str, Mapping[str, bytes]], None]
 SCHEMA = 1  # 1: the first
@@ -115,7 +116,7 @@ def _check_ids(name: str, ids: Sequence[str]) -> None:
     if one_line_each and _is_encodable(together) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
         return
     for number, test in enumerate(ids, 1):
-        if not 0 < len(test) <= MAX_ID or "\n" in test or "\0" in test or not _is_encodable(test):
+        if not can_be_listed(test) or not _is_encodable(test):
             raise RowError(name, f"id {number} is no test id of at most {MAX_ID} characters: {test[:60]!r}")
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from repair import templates
 from repair.cause import printable
 from repair.model import Outcome, Policy, Select, Task
+from repair.templates import MAX_ID
 
-MAX_ID = 4096  # characters of one test id
 FILL_IN = "FILL IN: "  # how a text of `repair new` begins that nobody has filled in yet
 PLACES = rf"\{{(?:{'|'.join(templates.PLACES)})\}}"
 TEMPLATE = rf"^[^{{]*(?:{PLACES}[^{{]*)+$"
@@ -76,7 +76,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _ids(value: Any) -> tuple[str, ...]:
     ids = _texts(value)
-    if any(len(test) > MAX_ID or "\n" in test for test in ids):
+    if not all(map(templates.can_be_listed, ids)):
         raise WrongError(f"a list of test ids, each one line of at most {MAX_ID} characters")
     return ids
 

@@ -146,7 +146,8 @@ def _is_unfilled(file: Path) -> bool:
     """Does a file begin as `repair new` began it? Whether it may be read at all is others' to say."""
     try:
         with file.open("rb") as stream:
-            return stream.read(80).removeprefix(b"# ").startswith(FILL_IN.encode())
+            begin = stream.read(400).removeprefix(b"\xef\xbb\xbf").lstrip()
+            return begin.removeprefix(b"# ").startswith(FILL_IN.encode())
     except OSError:
         return False
 

@@ -19,7 +19,6 @@ Selection happens among what pytest collected, so an id that names nothing canno
 """
 
 import fnmatch
-import glob
 import json
 import os
 import types
@@ -133,8 +132,10 @@ class Repair(object):
         self.as_given, self.by_chance = wanted["select"] == "all", wanted.get("found")
         self.record = Record()
         self.rootdir = str(getattr(early_config, "rootpath", None) or early_config.rootdir)
+        # Two files may share a path where one is relative to a rootdir below or beside, the other to our own directory.
+        self.by_cwd = not (_CWD + os.sep).startswith(self.rootdir.rstrip(os.sep) + os.sep)
         self.broken, self.causes, self.running = {}, {}, {}
-        self.only, self.named = None, frozenset()
+        self.only, self.whole, self.named = None, [], frozenset()
         self.record.write("start", _text(pytest.__version__))
         self._guard_conftests(early_config.pluginmanager)
 
@@ -207,6 +208,8 @@ class Repair(object):
                 args.append(found)
             else:
                 args.append(found)
+                if os.path.isdir(os.path.join(_CWD, found)):
+                    self.whole.append(os.path.abspath(found).rstrip(os.sep) + os.sep)
         if bracketed:
             self.only = frozenset(bracketed + args.paths())
         config.args[:] = args.spelt()
@@ -217,9 +220,10 @@ class Repair(object):
         for path in self.files:
             found = self._find(path)
             if found is None and ("*" in path or "?" in path):
-                matches = sorted(_glob(os.path.join(_CWD, path)))
-                for match in matches or [None]:
-                    yield path, match and os.path.relpath(match, _CWD)
+                matches = [os.path.relpath(match, _CWD) for match in _glob(_CWD, path.split("/"))]
+                matches = [match for match in matches if os.path.isdir(match) or _is_test_file(config, match)]
+                for match in sorted(set(matches)) or [None]:
+                    yield path, match
             elif found is None or not self.by_chance or _is_test_file(config, found):
                 yield path, found
 
@@ -241,8 +245,11 @@ class Repair(object):
         if self.only is None:
             return None
         path = str(path)
+        if any((path + os.sep).startswith(folder) for folder in self.whole):
+            return None
         if os.path.isdir(path):
-            return None if any(wanted.startswith(path.rstrip(os.sep) + os.sep) for wanted in self.only) else True
+            below = path.rstrip(os.sep) + os.sep
+            return None if any(wanted.startswith(below) for wanted in list(self.only) + self.whole) else True
         return None if path in self.only or os.path.basename(path) == "__init__.py" else True
 
     def pytest_sessionstart(self, session):
@@ -269,6 +276,8 @@ class Repair(object):
         if not prefix or prefix.startswith(".."):  # a file outside rootdir
             nodeid, prefix = here + rest, here
         other = here + rest if here != prefix else None
+        if other and self.by_cwd:
+            nodeid, other, prefix = other, nodeid, here
         lengths = {len(prefix)}
         for node in chain[chain.index(holder) : -1]:
             group = prefix + _clean(node.nodeid)[len(_clean(holder.nodeid)) :]
@@ -293,7 +302,10 @@ class Repair(object):
             outcome.force_result(_failed_collection(collector, "SystemExit: %s" % (outcome.excinfo[1],)))
         report = outcome.get_result()
         if report.outcome != "passed":
-            where = _clean(report.nodeid) or self._form(_path_of(collector))
+            where = _clean(report.nodeid)
+            if not where or self.by_cwd:
+                inner = where.partition("::")[1:] if where else ("", "")
+                where = self._form(_path_of(collector)) + "".join(inner)
             self.record.write("collect", where, report.outcome, _long_text(report))
 
     @pytest.hookimpl(trylast=True)
@@ -381,12 +393,16 @@ class Repair(object):
         self.record.write("end", int(exitstatus))
 
 
-def _glob(pattern):
-    top, stars, rest = pattern.partition("**")  # which Python 2 does not know
-    if not stars:
-        return glob.glob(pattern)
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(top or os.sep) for name in names]
-    return [f for f in files if fnmatch.fnmatch(f, top + "*" + rest) or fnmatch.fnmatch(f, top + rest.lstrip(os.sep))]
+def _glob(folder, parts):
+    """Files and folders below a folder that fit a pattern's parts: `*` and `?` in a name, `**` for any folders."""
+    if not parts:
+        return [folder]
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    paths = [(name, os.path.join(folder, name)) for name in names if not name.startswith(".")]
+    if parts[0] != "**":
+        return [f for name, path in paths if fnmatch.fnmatchcase(name, parts[0]) for f in _glob(path, parts[1:])]
+    inner = [path for _, path in paths if os.path.isdir(path) and not os.path.islink(path)]
+    return _glob(folder, parts[1:]) + [f for path in inner for f in _glob(path, parts)]
 
 
 def _is_test_file(config, path):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from repair.cause import printable
 from repair.comparison import (
+    LINK,
     NO_INPUTS,
-    OBSERVED,
     RECORD_FILES,
     UNREADABLE,
     Change,
@@ -24,13 +23,18 @@ from repair.comparison import (
     Rates,
     Side,
     Status,
+    Unseen,
     What,
+    made_from,
 )
-from repair.report.terminal import cut
+from repair.report.terminal import columns, cut
 from repair.report.words import of
 
-SCHEMA = 1  # of the JSON document; 1: the first
-SHOWN = 20  # ids of one group; the JSON document has all
+SHOWN = 20  # ids or tasks of one group; the JSON document has all
+LONG = 60  # characters; of longer values what both share is cut
+SHARED = 12  # characters of that, which stay on each side of what differs
+BECOMES = " → "
+REPLACED = "records that were replaced though nothing that they are made from changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +73,30 @@ def sections(diff: Diff) -> tuple[Section, ...]:
     """All that a diff has to say, most important first; empty where nothing differs."""
     if not diff.differs:
         return ()
-    changed = [change for change in diff.changes if change.kind is Kind.CHANGED]
+    changes = sorted(diff.changes, key=_rank)
+    changed = [change for change in changes if change.kind is Kind.CHANGED]
+    but = ", but the policy" if any(one.key.startswith("policy.") for one in diff.settings) else ""
     found = (
         Section("the panel", tuple(_sides(diff)), loud=True),
-        Section("the policy changed", tuple(map(_setting, _rules(diff))), loud=True),
-        Section("records that do not hold", tuple(_records(changed)), loud=True),
+        Section("not compared", tuple(_unseen(diff, *one) for one in diff.unseen), loud=True),
+        Section("the policy changed", tuple(_settings(diff, "policy.", "gate.")), loud=True),
+        Section("the defaults of all tasks changed", tuple(_settings(diff, "defaults.")), loud=True),
+        Section("records that do not hold", tuple(_records(diff.changes)), loud=True),
+        Section(f"{REPLACED}{but}", tuple(_replaced(changed)), loud=True),
         Section("gate", tuple(_gate(diff))),
         Section("verdicts", tuple(_verdicts(changed))),
-        Section("tasks added", tuple(_there(diff.changes, Kind.ADDED))),
-        Section("tasks gone", tuple(_there(diff.changes, Kind.GONE))),
-        Section("panel.toml, other settings", tuple(_setting(one) for one in diff.settings if not _is_rule(one))),
+        Section("tasks added", tuple(_there(changes, Kind.ADDED))),
+        Section("tasks gone", tuple(_there(changes, Kind.GONE))),
+        Section("panel.toml, other settings", tuple(_settings(diff, "name", LINK))),
         Section("changes by task", tuple(_task(change) for change in changed if _has_parts(change))),
     )
     return tuple(section for section in found if section.entries)
+
+
+def _rank(change: Change) -> int:
+    """What is no longer admitted stands first, then what newly is: room is cut at the end."""
+    was, now = (status is not None and status.admitted for status in (change.before, change.after))
+    return 2 if was == now else int(now)
 
 
 def number(count: int, noun: str) -> str:
@@ -99,55 +114,85 @@ def _sides(diff: Diff) -> Iterable[Entry]:
             yield Entry((Theirs(side.label), ": there is no panel"))
 
 
-def _is_rule(one: Changed) -> bool:
-    return one.key.startswith(("policy.", "gate."))
+def _unseen(diff: Diff, one: Unseen, before: bool, after: bool) -> Entry:
+    sides = [Theirs(side.label) for side, is_so in ((diff.before, before), (diff.after, after)) if is_so]
+    what = ": a submodule, at " if one.submodule else ": a link out of the panel's files, to "
+    where: Line = (sides[0], " and ", sides[1]) if len(sides) == 2 else (sides[0],)
+    return Entry((Theirs(one.path), what, Theirs(one.target), "; what is there was not read at ", *where))
 
 
-def _rules(diff: Diff) -> Sequence[Changed]:
-    return [one for one in diff.settings if _is_rule(one)]
-
-
-def _setting(one: Changed) -> Entry:
-    looser = (" (looser: it admits more)",) if one.looser else ()
-    return Entry((*_change(one), *looser))
+def _settings(diff: Diff, *beginnings: str) -> Iterable[Entry]:
+    for one in diff.settings:
+        if one.key.startswith(beginnings):
+            yield Entry((*_change(one), *((" (looser: it admits more)",) if one.looser else ())))
 
 
 def _change(one: Changed) -> Line:
-    before = Theirs(one.before) if one.before else "not set"
-    after = Theirs(one.after) if one.after else "not set"
-    return Theirs(one.key), ": ", before, " → ", after
+    before, after = (Theirs(value) if value else "not set" for value in _apart(one.before, one.after))
+    return Theirs(one.key), ": ", before, BECOMES, after
+
+
+def _apart(before: str, after: str) -> tuple[str, str]:
+    """Two values as they are, or long ones from shortly before where they differ until shortly after.
+
+    Whatever is cut of them later, what is shown is not the same.
+    """
+    if max(len(before), len(after)) <= LONG:
+        return before, after
+    front = _shared(before, after)
+    end = _shared(before[front:][::-1], after[front:][::-1])
+
+    def part(value: str) -> str:
+        start, stop = max(0, front - SHARED), min(len(value), len(value) - end + SHARED)
+        return f"{'…' * (start > 0)}{value[start:stop]}{'…' * (stop < len(value))}"
+
+    return part(before), part(after)
+
+
+def _shared(before: str, after: str) -> int:
+    """How many characters two texts share in front."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
 def _gate(diff: Diff) -> Iterable[Entry]:
     before, after = diff.before, diff.after
     yield Entry((f"admitted {before.admitted} → {after.admitted}", *([] if not diff.whole else [_met(before, after)])))
     if diff.whole:
-        yield Entry((f"gate before: {before.sum or 'none'}",))
-        yield Entry((f"gate after: {after.sum or 'none'}",))
+        yield Entry((f"gate before: {_sum(before)}",))
+        yield Entry((f"gate after: {_sum(after)}",))
     kinds = [change.kind for change in diff.changes]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in Kind)
-    yield Entry((f"tasks: {counts}, {diff.same} the same",))
+    apart = f", {diff.not_compared} not compared" if diff.not_compared else ""
+    yield Entry((f"tasks: {counts}, {diff.same} the same{apart}",))
+
+
+def _sum(side: Side) -> str:
+    if side.unreadable or side.unseen:
+        return f"cannot be judged ({side.clean} clean + {side.repaired} repaired could be read)"
+    return side.sum or "none"
 
 
 def _met(before: Side, after: Side) -> str:
+    if after.unreadable:
+        return f": the gate cannot be judged: {number(after.unreadable, 'task')} cannot be read"
+    if after.unseen:
+        return ": the gate cannot be judged: not all was read"
     if after.passed:
-        return ": the gate is met" if before.passed else ": the gate is met now"
+        was_open = before.unreadable or before.unseen
+        return ": the gate is met" if before.passed or was_open else ": the gate is met now"
     return ": THE GATE IS NO LONGER MET" if before.passed else ": the gate is not met"
 
 
 # ---- tasks, in brief
 
 
-def _records(changed: Sequence[Change]) -> Iterable[Entry]:
-    """Lists that changed under a record first, then other inputs, then records that were edited themselves."""
+def _records(changes: Sequence[Change]) -> Iterable[Entry]:
+    """Lists that changed under a record first, then other inputs, then what else is wrong with a record."""
     said: dict[Line, list[str]] = {}
-    for change in sorted(changed, key=lambda change: not change.lists_changed):
-        if change.under_record and change.after is not None:
-            said.setdefault(_under_record(change, change.after), []).append(change.name)
-    for change in changed:
-        before, after = change.before, change.after
-        if after is not None and after.edited and not (before is not None and before.edited):
-            said.setdefault((f": its record is {after.word}", *_because(after)), []).append(change.name)
+    for change in sorted(changes, key=lambda change: (not change.lists_changed, not change.under_record)):
+        if change.breaks_record and change.after is not None:
+            said.setdefault(_broken(change, change.after), []).append(change.name)
     return (_alike(names, line, SHOWN) for line, names in said.items())
 
 
@@ -158,31 +203,48 @@ def _alike(names: Sequence[str], line: Line, limit: int | None = None) -> Entry:
     return Entry((number(len(names), "task"), *line), tuple(Entry((Theirs(name),)) for name in names), limit)
 
 
-def _under_record(change: Change, after: Status) -> Line:
+def _replaced(changed: Sequence[Change]) -> Iterable[Entry]:
+    """By verdicts: what was run anew, or forged. Those that do not hold are said already."""
+    said: dict[Line, list[str]] = {}
+    for change in changed:
+        if change.replaced and not change.breaks_record and change.before is not None and change.after is not None:
+            said.setdefault((f": {change.before.word} → {change.after.word}",), []).append(change.name)
+    return (_alike(names, line, SHOWN) for line, names in said.items())
+
+
+def _broken(change: Change, after: Status) -> Line:
     lists = [_ids_in_words(group) for group in change.ids if group.what in (What.LISTED, What.UNLISTED, What.MOVED)]
-    keys = [one.key for one in change.keys if one.key not in OBSERVED]
+    keys = [one.key for one in change.keys if made_from(one.key)]
     inputs = ", ".join([*keys, *(file for file, _ in change.files if file not in NO_INPUTS)])
     others: Line = ("; " if lists else "", Theirs(inputs), " changed") if inputs else ()
-    return (f": {after.word}; repair.json stayed as it was, but {'; '.join(lists)}", *others)
+    what: Line = ("; ".join(lists), *others) if lists or others else ("panel.toml's [defaults] changed",)
+    if change.under_record:
+        return f": {after.word}; repair.json stayed as it was, but ", *what
+    if lists or others:
+        return f": its record is {after.word}", *_because(after), "; ", *what
+    return f": its record is {after.word}", *_because(after)
 
 
 def _verdicts(changed: Sequence[Change]) -> Iterable[Entry]:
-    """Each change of verdict once, with the tasks that have it; what is no longer admitted comes first."""
-    groups: dict[tuple[Status, Status], list[str]] = {}
+    """Each change of verdict once, however many reasons tasks have for it, as every one must find room."""
+    groups: dict[tuple[int, bool, str, str], list[tuple[str, Status]]] = {}
     for change in changed:
         if change.before is not None and change.after is not None and _said(change.before) != _said(change.after):
-            groups.setdefault((_said(change.before), _said(change.after)), []).append(change.name)
-    lost = {key: (key[1].admitted - key[0].admitted, key[1].word != UNREADABLE) for key in groups}
-    for key in sorted(groups, key=lost.__getitem__):
-        before, after = key
-        verdict: Line = (f": {before.word} → {after.word}", *_because(after))
-        if before.word == after.word:
-            verdict = (f": {after.word} for another reason", *_because(after))
-        yield _alike(groups[key], verdict)
+            key = (_rank(change), change.after.word != UNREADABLE, change.before.word, change.after.word)
+            groups.setdefault(key, []).append((change.name, change.after))
+    for key in sorted(groups, key=lambda key: key[:2]):
+        *_, was, now = key
+        verdict = f": {was} → {now}" if was != now else f": {now} for another reason"
+        reasons = {_because(after) for _, after in groups[key]}
+        if len(reasons) == 1:
+            yield _alike([name for name, _ in groups[key]], (verdict, *reasons.pop()), SHOWN)
+            continue
+        below = tuple(Entry((Theirs(name), *_because(after))) for name, after in groups[key])
+        yield Entry((number(len(below), "task"), verdict), below, SHOWN)
 
 
-def _said(status: Status) -> Status:
-    return Status(status.word, status.admitted, status.why)
+def _said(status: Status) -> tuple[str, bool, str]:
+    return status.word, status.admitted, status.why
 
 
 def _because(status: Status) -> Line:
@@ -253,110 +315,42 @@ def _rates(rates: Rates) -> Entry:
 
 
 def text(diff: Diff, width: int | None) -> str:
-    """A diff for a terminal of `width` columns; None, for a pipe, cuts no line."""
+    """A diff for a terminal of `width` columns; None, for a pipe, cuts no line and breaks none."""
     lines = [_plain(title(diff))]
     for section in sections(diff):
         lines += ["", f"{'!! ' if section.loud else ''}{section.title.upper() if section.loud else section.title}"]
         for entry in section.entries:
-            lines += _indented(entry, 1)
+            lines += _indented(entry, 1, width)
     lines += [] if diff.differs else [f"no difference ({number(diff.same, 'task')})"]
     return "".join(f"{line if width is None else cut(line, width)}\n" for line in lines)
 
 
-def _indented(entry: Entry, depth: int) -> Iterable[str]:
-    yield "  " * depth + _plain(entry.line)
+def _indented(entry: Entry, depth: int, width: int | None) -> Iterable[str]:
+    pad = "  " * depth
+    fits = width is None or columns(pad + _plain(entry.line)) <= width
+    if not fits and BECOMES in entry.line:
+        at = entry.line.index(BECOMES)
+        yield pad + _plain(entry.line[:at])
+        yield f"{pad} {BECOMES}{_plain(entry.line[at + 1 :])}"
+    elif width is not None and not fits and isinstance(entry.line[0], Theirs) and len(entry.line) == 1:
+        yield pad + _middle_cut(_plain(entry.line), width - len(pad))
+    else:
+        yield pad + _plain(entry.line)
     limit = len(entry.below) if entry.limit is None else entry.limit
     for below in entry.below[:limit]:
-        yield from _indented(below, depth + 1)
+        yield from _indented(below, depth + 1, width)
     if len(entry.below) > limit:
-        yield "  " * (depth + 1) + f"and {len(entry.below) - limit} more"
+        yield f"{pad}  and {len(entry.below) - limit} more"
+
+
+def _middle_cut(text: str, width: int) -> str:
+    """A text in at most `width` columns, with its end: ids differ there."""
+    room = max(0, width // 3)
+    end = text[-room:] if room else ""
+    while columns(end) > room:
+        end = end[1:]
+    return cut(text, width - room) + end
 
 
 def _plain(line: Line) -> str:
     return "".join(printable(part.text if isinstance(part, Theirs) else part) for part in line)
-
-
-# ---- JSON
-
-
-def document(diff: Diff) -> dict[str, Any]:
-    """A diff as a document: the sides, `settings` of panel.toml, and each changed task with all of its ids.
-
-    `{"schema", "exit", "before", "after", "settings": [{"key", "before", "after", "looser"}], "same", "tasks": [...]}`;
-    a task is `{"instance_id", "change", "before", "after", "changed_under_record", "ids", "keys", "files", "rates"}`.
-    """
-    return {
-        "schema": SCHEMA,
-        "exit": int(diff.differs),
-        "before": _side(diff.before),
-        "after": _side(diff.after),
-        "settings": [_changed(one) | {"looser": one.looser} for one in diff.settings],
-        "same": diff.same,
-        "tasks": [_document(change) for change in diff.changes],
-    }
-
-
-def _side(side: Side) -> dict[str, Any]:
-    return {
-        "label": side.label,
-        "name": side.name or None,
-        "problem": side.problem or None,
-        "absent": side.absent,
-        "admitted": side.admitted,
-        "clean": side.clean,
-        "repaired": side.repaired,
-        "min_tasks": side.min_tasks,
-        "passed": side.passed,
-    }
-
-
-def _changed(one: Changed) -> dict[str, Any]:
-    return {"key": one.key, "before": one.before or None, "after": one.after or None}
-
-
-def _document(change: Change) -> dict[str, Any]:
-    return {
-        "instance_id": change.name,
-        "change": change.kind,
-        "before": change.before and _status(change.before),
-        "after": change.after and _status(change.after),
-        "changed_under_record": change.under_record,
-        "ids": [
-            {
-                "what": group.what,
-                "list": group.list or None,
-                "rule": group.rule,
-                "empty": group.empty or None,
-                "oracle": group.oracle or None,
-                "cause": group.cause or None,
-                "ids": list(group.ids),
-            }
-            for group in change.ids
-        ],
-        "keys": [_changed(one) for one in change.keys],
-        "files": {name: str(kind) for name, kind in change.files},
-        "rates": [
-            {
-                "control": rates.control,
-                "before": rates.before or None,
-                "after": rates.after or None,
-                "ids": list(rates.ids),
-            }
-            for rates in change.rates
-        ],
-    }
-
-
-def _status(status: Status) -> dict[str, Any]:
-    def counts(pair: tuple[int, int] | None) -> dict[str, int] | None:
-        return None if pair is None else {"listed": pair[0], "kept": pair[1]}
-
-    return {
-        "is": status.word,
-        "admitted": status.admitted,
-        "why_not": status.why or None,
-        "F2P": counts(status.f2p),
-        "P2P": counts(status.p2p),
-        "dropped": status.dropped,
-        "note": status.note or None,
-    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -113,6 +114,7 @@ def render(page: Page) -> str:
             headline=headline(page.gate),
             segments=segments(page),
             causes=page.causes[:CAUSES],
+            labels=labels([task.name for task in page.tasks]),
             states=STATES,
             outcomes=[(LETTERS[outcome], str(outcome), OUTCOMES[outcome]) for outcome in LETTERS],
             words=script_json(
@@ -121,6 +123,20 @@ def render(page: Page) -> str:
             flaky_word=FLAKY,
         )
     )
+
+
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """What each task is called: its name as it can be shown, with a number where another's looks the same."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        label, number = printable(name), 1
+        while label in taken:
+            number += 1
+            label = f"{printable(name)} ({number})"
+        found[name] = label
+        taken.add(label)
+    return found
 
 
 def headline(gate: GateView) -> str:

@@ -18,8 +18,11 @@ RESERVE = 4_000  # bytes for titles, and for what closes sections and says how m
 MORE = 60  # bytes of such a line
 A_TASK = 1_500  # bytes that a task may take, however many there are
 MAX_TEXT = 300  # characters of one text
+END = 100  # characters of these for the end of a text that is cut, where ids differ
+MAX_RUN = 16  # backticks in a row; GitHub knows no fence of more than 80
 FOLD = 10  # more lines than these are folded
 TASKS = "changes by task"
+_LONG_RUN = re.compile(f"`{{{MAX_RUN + 1},}}")
 
 
 def markdown(diff: Diff) -> str:
@@ -42,9 +45,12 @@ def markdown(diff: Diff) -> str:
 
 
 def code(text: str) -> str:
-    """Somebody else's text as a code span on one line: a fence that the text does not hold, and at most 300 of it."""
-    text = printable(text)
-    text = text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+    """Somebody else's text as a code span on one line: a fence that the text does not hold, and at most 300 of it.
+
+    A longer text is cut in the middle; of very many backticks in a row one is shown with their number, `×80`.
+    """
+    text = _LONG_RUN.sub(lambda run: f"`×{len(run[0])}", printable(text))
+    text = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - END - 1]}…{text[-END:]}"
     if not text.strip():
         return "(blank)"
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
@@ -97,18 +103,30 @@ def _folded(summary: str, lines: Sequence[str]) -> list[str]:
 
 
 def _fitting(entries: Sequence[Entry], limit: int | None, depth: int, room: int) -> list[str]:
-    """Entries as nested list items of at most `room` bytes and what is below each; the rest of each list as a count."""
+    """Entries as nested list items of about `room` bytes, and what is below each; the rest of each list as a count.
+
+    All lines of a list come before what is below any, and that is cut to shares: no entry crowds out the next ones.
+    """
     pad = "  " * depth
     lines: list[str] = []
-    for position, entry in enumerate(entries):
+    for entry in entries[:limit]:
         line = f"{pad}- {inline(entry.line)}"
-        room -= _size(line) + 1
-        if position == limit or room < MORE:
-            return [*lines, f"{pad}- and {len(entries) - position} more"]
-        below = _fitting(entry.below, entry.limit, depth + 1, room - MORE)
-        lines += [line, *below]
-        room -= sum(_size(line) + 1 for line in below)
-    return lines
+        taken = _size(line) + 1 + (MORE if entry.below else 0)
+        if taken > room:
+            break
+        lines.append(line)
+        room -= taken
+    found: list[str] = []
+    shares = sum(bool(entry.below) for entry in entries[: len(lines)])
+    for entry, line in zip(entries, lines, strict=False):
+        found.append(line)
+        if entry.below:
+            below = _fitting(entry.below, entry.limit, depth + 1, room // shares)
+            room -= _size(_text(below)) - MORE
+            shares -= 1
+            found += below
+    left = len(entries) - len(lines)
+    return [*found, f"{pad}- and {left} more"] if left else found
 
 
 def _text(lines: Sequence[str]) -> str:

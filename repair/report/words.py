@@ -83,6 +83,8 @@ DERIVED = {
     "unstable": "came out otherwise when the lists ran by themselves",
     "lost": "pass without the reference and never with it",
     "never": "pass in no run",
+    "changing": "have ids that change from run to run",
+    "unlistable": "have ids that no list can hold",
 }
 
 
