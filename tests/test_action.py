@@ -125,11 +125,15 @@ def edit(panel: Path, before: bytes = b'"kept": 12', after: bytes = b'"kept": 13
     records.overwrite(file, content.replace(before, after))
 
 
-def new_record(panel: Path) -> None:
-    """Replace a record by one that drops an id."""
+def new_record(panel: Path, *, honest: bool = True) -> None:
+    """Replace a record by one that drops an id; an `honest` one is of a task that has another time limit."""
+    task = panel / "task-1"
     for name in ("repair.json", "outcomes.json"):
-        (panel / "task-1" / name).unlink()
-    records.write(panel / "task-1", {KEEP: records.SKIPPED}, {KEEP: records.SKIPPED})
+        (task / name).unlink()
+    if honest:
+        document = json.loads((task / "task.json").read_text())
+        (task / "task.json").write_text(json.dumps({**document, "timeout": 900}))
+    records.write(task, {KEEP: records.SKIPPED}, {KEEP: records.SKIPPED})
 
 
 def lines(ran: Ran) -> list[str]:
@@ -151,6 +155,15 @@ def test_a_panel_whose_records_are_sound_passes(pull: Pull) -> None:
     assert re.fullmatch("<!-- repair-panel:[0-9a-f]{16} -->", marker)
     assert text == ran.summary
     assert ran.commands == []
+
+
+def test_a_record_that_was_replaced_for_no_reason_is_named(pull: Pull) -> None:
+    new_record(pull.repo / "panels/a", honest=False)
+    ran = pull.use()
+    assert ran.succeeded, ran.log
+    [line] = lines(ran)
+    assert line.startswith("- ⚠️ `panels/a`: every record is sound; gate met: ")
+    assert line.endswith("**look at: records that were replaced though nothing that they are made from changed**")
 
 
 def test_an_edited_record_fails_the_job_after_the_comment(pull: Pull) -> None:
