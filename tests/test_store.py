@@ -199,14 +199,20 @@ def _directory(record: Path) -> None:
     record.mkdir()
 
 
+def below(directory: Path) -> list[tuple[str, int, int, int]]:
+    """What is in a directory, and whether anybody wrote it; looking at it is no change."""
+    found = [(path.name, path.lstat()) for path in sorted(directory.iterdir())]
+    return [(name, stat.st_ino, stat.st_mode, stat.st_mtime_ns) for name, stat in found]
+
+
 @pytest.mark.parametrize("first", [_file, _empty_file, _link, _broken_link, _directory])
 def test_a_record_that_is_there_is_never_replaced(task: Path, first: Callable[[Path], None]) -> None:
     first(task / "repair.json")
     (task / "outcomes.json").write_bytes(b"its outcomes\n")
-    before = [(path.name, path.lstat()) for path in sorted(task.iterdir())]
+    before = below(task)
     with pytest.raises(StoreError, match=r"repair\.json is there already"):
         save(task)
-    assert [(path.name, path.lstat()) for path in sorted(task.iterdir())] == before
+    assert below(task) == before
     assert (task / "outcomes.json").read_bytes() == b"its outcomes\n"
 
 

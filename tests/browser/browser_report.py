@@ -96,7 +96,8 @@ class Browser:
 def start() -> webdriver.Chrome:
     """A headless Chromium of the system's, with its own driver: none is fetched."""
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "/usr/bin/chromium"
+    names = ("chromium", "google-chrome", "chromium-browser")
+    options.binary_location = next(filter(None, map(shutil.which, names)), "/usr/bin/chromium")
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
