@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,31 +89,45 @@ def load_task(task_dir: Path, *, lists: bool = True) -> Panel:
     return native.load(directory.parent, directory.name.__eq__, lists=lists)
 
 
+@dataclass
+class Stop:
+    """The status with which a stopped command ends."""
+
+    status: int = INTERRUPTED
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Make SIGTERM a KeyboardInterrupt, as Ctrl-C is; what is yielded tells them apart."""
+    stop = Stop()
+
+    def terminate(*_: object) -> None:
+        stop.status = TERMINATED
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 @contextmanager
 def interruptible(
     sandbox: Sandbox, kept: str = "finished records are kept, run again to go on from there"
 ) -> Iterator[None]:
     """Make SIGTERM end a run as Ctrl-C does: containers removed, what is `kept` said, then the status."""
-    status = INTERRUPTED
-
-    def terminate(*_: object) -> None:
-        nonlocal status
-        status = TERMINATED
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        sandbox.stop_all()
-        print(f"repair: stopped; {kept}", file=sys.stderr)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)  # a thread may sit in a pull or a build, which nothing can interrupt
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with stoppable() as stop:
+        try:
+            yield
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            sandbox.stop_all()
+            print(f"repair: stopped; {kept}", file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(stop.status)  # a thread may sit in a pull or a build, which nothing can interrupt
 
 
 @contextmanager

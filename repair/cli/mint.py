@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +25,10 @@ from repair.cli.frame import (
     width,
 )
 from repair.errors import RepairError, UsageError
+
+if TYPE_CHECKING:
+    from repair.minted import Minted
+    from repair.model import Panel
 
 
 def mint(
@@ -71,12 +76,9 @@ def mint(
             results = minting.run(loaded, sandbox, options, plan, say)
         code = mint_views.exit_code(results)
         found = [result.value.minted for result in results if result.value is not None]
-        target, problem = (output if found else None), None
-        if target is not None:
-            try:
-                minting.write(loaded, target, found)
-            except RepairError as err:  # what a night found is shown all the same
-                target, problem, code = None, err, err.code
+        problem = None if output is None or not found else _written(loaded, output, found)
+        target = output if found and problem is None else None
+        code = code if problem is None else problem.code
         if as_json:
             print_json(mint_views.document(results, code, problem, compared=compare))
         else:
@@ -87,3 +89,14 @@ def mint(
         if problem is not None:
             print(printable(f"repair: {problem}"), file=sys.stderr)
     raise typer.Exit(code)
+
+
+def _written(panel: Panel, target: Path, found: Sequence[Minted]) -> RepairError | None:
+    """Write the new panel; what kept it from being written, since what a night found is shown all the same."""
+    from repair import minting
+
+    try:
+        minting.write(panel, target, found)
+    except RepairError as err:
+        return err
+    return None

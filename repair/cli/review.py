@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from repair.cli.frame import INTERRUPTED, TERMINATED, print_coloured, print_json, width
+from repair.cli.frame import print_coloured, print_json, stoppable, width
 from repair.errors import UsageError
 
 FORMATS = ("terminal", "markdown", "json")
@@ -57,18 +56,9 @@ def diff(
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Make SIGTERM and Ctrl-C end a comparison with their own status, its temporary files removed."""
-    status = INTERRUPTED
-
-    def terminate(*_: object) -> None:
-        nonlocal status
-        status = TERMINATED
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("repair: stopped", file=sys.stderr)
-        raise typer.Exit(status) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with stoppable() as stop:
+        try:
+            yield
+        except KeyboardInterrupt:
+            print("repair: stopped", file=sys.stderr)
+            raise typer.Exit(stop.status) from None
