@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shutil
 import tarfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
 from repair.cause import printable
 from repair.errors import NoEvidence
 
 MAX_OUT = 1 << 30  # bytes that one container may hand out
 MAX_ENTRIES = 20_000
+MAX_HEADER = 16 << 10  # bytes of what an archive says of one member: tarfile may take their square to read them
+NAME = re.compile(r"[\w.-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,14 @@ class Entry:
     mtime: float = 0.0
 
 
-def pack(entries: Sequence[Entry]) -> bytes:
-    """An archive of files, links and directories, in this order, changed now."""
+def pack(entries: Sequence[Entry], changed: float = 0.0) -> bytes:
+    """An archive of files, links and directories, in this order, changed at that time (seconds since the epoch)."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry in entries:
             member = tarfile.TarInfo(entry.path)
             member.mode, member.uid, member.gid = entry.mode, entry.uid, entry.gid
-            member.mtime = int(time.time())
+            member.mtime = int(changed)
             if entry.directory:
                 member.type = tarfile.DIRTYPE
             elif entry.link is not None:
@@ -61,10 +63,13 @@ def pack(entries: Sequence[Entry]) -> bytes:
 def first(chunks: Iterator[bytes], path: str, limit: int) -> Entry:
     """The first member of an archive that comes in chunks, called `path`; the rest is not read."""
     with contextlib.closing(_Stream(chunks, limit + (1 << 20))) as stream:
-        tar = tarfile.open(fileobj=stream, mode="r|")  # noqa: SIM115 - a directory's rest is not read
+        # a directory's rest is not read
+        tar = tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member)  # noqa: SIM115
         member = tar.next()
-        if member is None or not (member.isfile() or member.issym() or member.isdir()) or member.size > limit:
-            raise NoEvidence(f"{path} is no plain file of at most {limit >> 20} MiB", "see the image")
+        if member is None or not (_is_plain(member) or member.issym() or member.isdir()) or member.size > limit:
+            raise NoEvidence(
+                f"{printable(path)[:200]} is no plain file of at most {limit >> 20} MiB", "see what writes it"
+            )
         body = tar.extractfile(member) if member.isfile() else None
         content = body.read() if body else b""
     link = member.linkname if member.issym() else None
@@ -72,27 +77,84 @@ def first(chunks: Iterator[bytes], path: str, limit: int) -> Entry:
     return Entry(name, content, member.mode, member.uid, member.gid, link, member.isdir(), member.mtime)
 
 
+def below(chunks: Iterator[bytes], path: str) -> Entry | None:
+    """The link called `path` in the archive of the directory above it, which is read so far; None for anything else."""
+    name = PurePosixPath(path).name
+    with (
+        contextlib.closing(_Stream(chunks, MAX_OUT)) as stream,
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar,
+    ):
+        for member in tar:
+            parts = PurePosixPath(member.name).parts
+            if parts[-1:] == (name,) and len(parts) <= 2 and member.issym():
+                return Entry(path.lstrip("/"), b"", member.mode, member.uid, member.gid, member.linkname)
+    return None
+
+
 def unpack(chunks: Iterator[bytes], path: str, into: Path) -> None:
     """Write the plain files of an archived directory into `into`, by their own names.
 
-    Raises `NoEvidence` for links, devices, directories and sizes that no honest run leaves.
+    Raises `NoEvidence` for links, devices, directories, names and sizes that no honest run leaves, and for what would
+    replace a file that is there; `tarfile.ReadError` for an archive that is broken or cut.
     """
     total = entries = 0
-    with contextlib.closing(_Stream(chunks, MAX_OUT)) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+    folder = PurePosixPath(path).name
+    with (
+        contextlib.closing(_Stream(chunks, MAX_OUT)) as stream,
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar,
+    ):
         for member in tar:
-            parts = PurePosixPath(member.name).parts
+            above, _, name = member.name.rstrip("/").rpartition("/")
             entries, total = entries + 1, total + member.size
             if entries > MAX_ENTRIES or total > MAX_OUT:
-                raise NoEvidence(f"{path} holds more than a run's reports do", "see the task's log")
-            if len(parts) == 1 and member.isdir():
+                raise NoEvidence(
+                    f"{path} holds more than a run's reports do: {entries} files and {total >> 20} MiB up to"
+                    f" {printable(name)[:80]}",
+                    f"see what the tests write there; {MAX_ENTRIES} files and {MAX_OUT >> 20} MiB are taken at most",
+                )
+            if (above, name) == ("", folder) and member.isdir():
                 continue
-            if len(parts) != 2 or not member.isfile() or not re.fullmatch(r"[\w.-]+", parts[1]):
-                name = printable(member.name)[:80]
-                raise NoEvidence(f"{path} holds {name}, which is no report", "see the task's log")
+            there = not NAME.fullmatch(name) or name in (".", "..") or os.path.lexists(into / name)
+            if above != folder or not _is_plain(member) or there:
+                shown = printable(member.name)[:80]
+                raise NoEvidence(f"{path} holds {shown}, which is no report", "see the task's log")
             source = tar.extractfile(member)
             assert source is not None
-            with (into / parts[1]).open("wb") as target:
+            with (into / name).open("xb") as target:
                 shutil.copyfileobj(source, target)
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    """Is it a file of a size that can be, whose bytes are all there?"""
+    return member.isfile() and not member.issparse() and member.size >= 0
+
+
+class _Member(tarfile.TarInfo):
+    """A member by headers that make sense; tarfile itself takes what makes none for an archive's end, or breaks."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            member = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as err:
+            if buf and not any(buf):  # an archive's end
+                raise
+            raise tarfile.ReadError(str(err)) from None
+        if member.type in _EXTENDED and not 0 <= member.size <= MAX_HEADER:
+            raise tarfile.ReadError(f"an extended header of {member.size} bytes")
+        return member
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(tarfile_)
+        except (ValueError, ArithmeticError, LookupError, RecursionError) as err:
+            raise tarfile.ReadError(f"a header that makes no sense ({type(err).__name__})") from None
+
+
+_EXTENDED = frozenset(
+    {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
+)
 
 
 class _Stream(io.RawIOBase):

@@ -12,8 +12,9 @@ MAX_CHARS = 300
 MAX_READ = 20_000  # of a text; what follows no cause needs
 
 _SPACE = re.compile(r"\s+")
+_STYLING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]"), ""),
+    (_STYLING, ""),
     (re.compile(r"/\.repair-[0-9a-f]+"), "/.repair"),
     (re.compile(r"\b0x[0-9a-fA-F]{4,}\b"), "0x…"),
     (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
@@ -45,6 +46,11 @@ def first_line(text: str) -> str:
     return normalise(next((line for line in text.splitlines() if line.strip()), ""))
 
 
+def shown_line(line: str) -> str:
+    """One line of a log as a terminal or a page may show it: without styling, controls spelt as escapes."""
+    return printable(_STYLING.sub("", line.rstrip("\r\n")).expandtabs())
+
+
 def printable(text: str) -> str:
     """`text` with controls, bidirectional marks and lone surrogates spelt as escapes, so that no reader is fooled."""
     if text.isascii() and text.isprintable():
@@ -57,6 +63,14 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
+
+
+_NO_SPACE = re.compile("no space left on device|disk quota exceeded|disk is full", re.IGNORECASE)
+
+
+def says_no_space(text: str) -> bool:
+    """Does a text hold the words by which systems and SQLite say that a disk is full?"""
+    return _NO_SPACE.search(text) is not None
 
 
 def of_collection(where: str, text: str) -> str:

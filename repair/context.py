@@ -6,9 +6,20 @@ import contextlib
 import hashlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from repair.cause import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Files in PEM: whom to believe, and certificate and key of our own; whether to look at the engine's at all."""
+
+    authority: str | None
+    own: tuple[str, str] | None
+    verify: bool
 
 
 def current() -> str | None:
@@ -24,19 +35,42 @@ def current() -> str | None:
 
 def host_of(name: str) -> str | None:
     """A context's engine by its own file: docker-py finds none where there is no config.json."""
-    file = _docker_config() / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
+    host = _endpoint(name).get("Host")
+    return str(host) if host else None
+
+
+def certificates_of(name: str) -> Certificates | None:
+    """With what a context's engine is spoken to over TLS; None where it is spoken to without."""
+    folder = _docker_config() / "contexts" / "tls" / _folder(name) / "docker"
+    ca, cert, key = (
+        str(file) if (file := folder / f"{part}.pem").is_file() else None for part in ("ca", "cert", "key")
+    )
+    verify = not _endpoint(name).get("SkipTLSVerify")
+    return Certificates(ca, (cert, key) if cert and key else None, verify) if ca or cert or not verify else None
+
+
+def _endpoint(name: str) -> dict[str, Any]:
+    file = _docker_config() / "contexts" / "meta" / _folder(name) / "meta.json"
     try:
-        return str(json.loads(file.read_bytes())["Endpoints"]["docker"]["Host"])
+        return dict(json.loads(file.read_bytes())["Endpoints"]["docker"])
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return {}
+
+
+def _folder(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def _docker_config() -> Path:
     return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
 
 
+def host() -> str | None:
+    """The URL of the engine; None where it is the default socket, or where the context that counts has none."""
+    name = current()
+    return host_of(name) if name else os.environ.get("DOCKER_HOST") or None
+
+
 def address() -> str:
     """Where the engine is looked for, for messages."""
-    name = current()
-    host = os.environ.get("DOCKER_HOST") or (name and host_of(name))
-    return printable(host or "the default socket")
+    return printable(host() or "the default socket")

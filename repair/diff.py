@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from repair.diff_parts import (
     EXTENDED,
@@ -87,7 +88,9 @@ def reverse(diff: bytes) -> bytes:
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise UsageError(f"the diff cannot be reversed: {faults[0]}{more}", "make it anew with git diff --binary")
-    return b"".join(line for part in reversed(parts) for line in _reversed(part))
+    parts.reverse()
+    texts = [b"".join(_reversed(part)) for part in parts]
+    return b"".join(text + b"\n" * _runs_on(*pair) for text, pair in zip(texts, pairwise([*parts, None]), strict=True))
 
 
 # ---- judging
@@ -180,6 +183,13 @@ def _one_way(part: Part) -> Iterator[str]:
 
 
 # ---- reversing
+
+
+def _runs_on(part: Part | None, after: Part | None) -> bool:
+    """Would a git header that is a whole part take the `---` and `+++` of the next part for its own?"""
+    if part is None or after is None or part.header.values is None or after.header.values is not None:
+        return False
+    return not part.hunks and not part.marker
 
 
 def _reversed(part: Part) -> Iterator[bytes]:

@@ -72,7 +72,7 @@ def _disk(root: str) -> Iterator[Finding]:
 def _images(panel: Panel, sandbox: Sandbox) -> Iterator[Finding]:
     for name in sorted({task.image for task in panel.tasks}):
         task = next(task for task in panel.tasks if task.image == name)
-        image = sandbox.find_image(task)
+        image = sandbox.images.find(task)
         if image is not None:
             emulated = f", emulated here ({image.platform})" if image.emulated else ""
             yield Finding(True, f"image {name} is here{emulated}")

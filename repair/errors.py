@@ -56,10 +56,17 @@ class ImageError(InfrastructureError):
 
 
 class EngineError(InfrastructureError):
-    """The container engine is gone or refuses. Where it cannot be reached, the whole run ends once."""
+    """The container engine is gone or refuses. Where it cannot be reached, the whole run ends once.
+
+    `transient`: the same call may succeed a moment later, since nothing is wrong with what was asked for.
+    """
 
     code = 7
     kind = "engine"
+
+    def __init__(self, message: str, next: str = "", *, transient: bool = False) -> None:  # noqa: A002
+        super().__init__(message, next)
+        self.transient = transient
 
 
 class EngineLost(EngineError):  # noqa: N818 - a state of the engine, ended by its return
@@ -67,6 +74,9 @@ class EngineLost(EngineError):  # noqa: N818 - a state of the engine, ended by i
 
     code = 8
     kind = "engine-lost"
+
+    def __init__(self, message: str, next: str = "", *, transient: bool = True) -> None:  # noqa: A002
+        super().__init__(message, next, transient=transient)
 
 
 class TimeoutOutsideTest(InfrastructureError):  # noqa: N818

@@ -5,12 +5,14 @@ pytest is judged by its record and its report together, other runners by their J
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from repair import junit, record, resolve
+from repair.attempts import last_line, log_tail, refuse_full_disk, refuse_full_disk_by_log
 from repair.cause import printable, startup_error
 from repair.errors import ContainerKilled, MemoryKill, NoEvidence, ReportError, TimeoutOutsideTest
 from repair.frameworks import FRAMEWORKS
@@ -19,7 +21,6 @@ from repair.model import Control, Image, Observed, Outcome, Run
 from repair.sandbox import Ended
 from repair.templates import CANDIDATES, Choice, choose
 
-LOG_TAIL = 64 << 10
 EVERYWHERE = "."  # where nothing at all was collected
 OURS = ("repair_pytest", "junitxml", "junitprefix", "junit-prefix", "continue-on-collection-errors", "maxfail")
 
@@ -42,10 +43,30 @@ class Attempt:
     patch_error: str | None = None
 
 
+MAX_RECORDS = 500  # xdist has one a worker
+OUT = re.compile(r"begun|disk|error|exit|log|memory|reports")
+OUT_OF_PYTEST = re.compile(r"report\.xml|record-[\w.-]+\.jsonl")
+
+
+def refuse_strangers(directory: Path, framework: str) -> None:
+    """Raise where a container left files that neither our script nor our plugin nor pytest writes.
+
+    For a directory that holds the log, what was fetched from the container's folder for it, and nothing else yet.
+    """
+    for name in sorted(file.name for file in directory.iterdir()):
+        if not (OUT.fullmatch(name) or (framework == "pytest" and OUT_OF_PYTEST.fullmatch(name))):
+            raise NoEvidence(
+                f"a test left {printable(name)} among the run's own files", f"find what writes there; see {directory}"
+            )
+
+
 def read_record(result: Attempt) -> record.Record:
     files: dict[str, BinaryIO] = {}
     try:
-        for file in sorted(result.directory.glob("record-*.jsonl")):
+        there = sorted(result.directory.glob("record-*.jsonl"))
+        if len(there) > MAX_RECORDS:
+            raise NoEvidence(f"there are {len(there)} records of one run", f"see what writes them; {result.directory}")
+        for file in there:
             files[file.stem.removeprefix("record-")] = file.open("rb")
         return record.read(files)
     finally:
@@ -54,12 +75,28 @@ def read_record(result: Attempt) -> record.Record:
 
 
 def refuse_outside_kill(result: Attempt) -> None:
-    """Our own script outlives whatever a test does to itself: where it did not, somebody killed the container."""
-    if result.ended.code is not None and result.status is None:
+    """Raise unless our own script came to its end, which is 0 whatever the tests' is.
+
+    It outlives whatever a test does to itself: where it did not, somebody killed the container, or a test our script.
+    """
+    code = result.ended.code
+    if code is None:
+        return
+    if result.status is None:
         raise ContainerKilled(
-            f"the container was killed from outside (status {result.ended.code})",
-            "find what kills containers, run again",
+            f"the container was killed from outside (status {code})", "find what kills containers, run again"
         )
+    if code != 0:
+        raise ContainerKilled(
+            f"the container ended with status {code} before its script did, which had told the tests' status"
+            f" {result.status} or had it told for it",
+            f"find what kills containers or their first processes; see {result.directory}/log",
+        )
+
+
+def _refuse_lack_of_space(result: Attempt, reports: Sequence[junit.Report]) -> None:
+    if any(case.no_space for report in reports for case in report.cases):
+        refuse_full_disk(result.directory)
 
 
 def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.Record, deadly: tuple[str, ...]) -> Run:
@@ -68,12 +105,14 @@ def judge_pytest(control: Control, image: Image, result: Attempt, seen: record.R
     assert status is not None
     if not seen.session:
         cause = _startup_error(result, control)
+        refuse_full_disk_by_log(result.directory)
         none = Observed(Outcome.MISSING, cause)
         broken = {EVERYWHERE: none} if control.files is not None else {}
         said = (f"pytest did not start: {cause}",)
         return Run(image.id, status, dict.fromkeys(control.ids, none), flags=said, broken=broken)
     _refuse_unfinished(result, seen)
     report = _read_report(result.directory / "report.xml", result)
+    _refuse_lack_of_space(result, [report])
     outcomes = _agree(seen, report, status, result)
     for test in deadly:
         outcomes[test] = (Outcome.ERROR, "the run ended twice inside this test")
@@ -192,6 +231,8 @@ def _flags(
 ) -> tuple[str, ...]:
     bad = broken or any(outcome in (Outcome.FAILED, Outcome.ERROR) for outcome, _ in outcomes.values())
     flags = {flag for report in reports for flag in report.flags}
+    if any(case.no_space for report in reports for case in report.cases):
+        flags.add("a test that does not pass says that no space was left")
     if status == 5 and not outcomes:
         flags.add("no test ran")
     elif status != 0 and not bad:
@@ -214,6 +255,7 @@ def judge_reports(control: Control, image: Image, result: Attempt) -> Run:
             raise NoEvidence(message, advice)
         raise NoReport(message, advice, status, image.id)
     reports = [_read_report(file, result) for file in files]
+    _refuse_lack_of_space(result, reports)
     cases = [case for report in reports for case in report.cases]
     choice = _choose(control, cases)
     seen = resolve.of_cases(cases, choice.template, control.task.framework)
@@ -265,19 +307,6 @@ def without_report(control: Control, missing: NoReport) -> Run:
     none = Observed(Outcome.MISSING, cause)
     broken = {EVERYWHERE: none} if control.files is not None else {}
     return Run(missing.image, missing.status, dict.fromkeys(control.ids, none), flags=("no report",), broken=broken)
-
-
-def log_tail(file: Path) -> str:
-    if not file.exists():
-        return ""
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - LOG_TAIL))
-        return stream.read().decode("utf-8", "replace")
-
-
-def last_line(directory: Path) -> str:
-    lines = [line.strip() for line in log_tail(directory / "log").splitlines() if line.strip()]
-    return printable(lines[-1])[:200] if lines else ""
 
 
 def _raised(text: str) -> str:

@@ -13,20 +13,25 @@ import io
 import re
 import xml.etree.ElementTree as ET
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from xml.parsers import expat
 
 import junitparser
 
-from repair.cause import first_line, printable
+from repair.cause import first_line, printable, says_no_space
 from repair.errors import ReportError
 from repair.model import Outcome, worst
 
-MAX_BYTES = 512 << 20  # of one report, unpacked
+MAX_BYTES = 256 << 20  # of one report, unpacked
 MAX_DEPTH = 200
-MAX_CASES = 2_000_000
+MAX_CASES = 500_000
+MAX_ELEMENTS = 10_000_000
+MAX_IN_CASE = 100_000  # elements in one testcase, all of which are held together
+MAX_TOKEN = 8 << 20  # bytes of one tag with its attributes, comment or instruction, which expat holds whole
+MAX_CAUSE = 1 << 20  # characters of a text in which its first line is looked for
+CHUNK = 1 << 20
 Result = junitparser.Failure | junitparser.Error | junitparser.Skipped
 
 NODE_ID = "repair_nodeid"  # the property that our pytest plugin writes first
@@ -54,7 +59,7 @@ class Case:
 
     `node_id` is the JSON text of our plugin's property, or None. `class_` is the attribute `class` (PHPUnit's) or else
     `classname`, `suite` the innermost testsuite's name, `file` the attribute of the case or else of its suite; empty
-    where they are not said.
+    where they are not said. `no_space`: it is no pass and says somewhere that no space was left.
     """
 
     classname: str
@@ -65,6 +70,7 @@ class Case:
     class_: str = ""
     suite: str = ""
     file: str = ""
+    no_space: bool = False
 
     @property
     def id(self) -> str:
@@ -95,17 +101,18 @@ def read(source: BinaryIO, name: str) -> Report:
         raise ReportError(f"{name} is empty", "the run that should have written it did not finish")
     cases: list[Case] = []
     try:
-        _refuse_doctype(data, name)
-        _cases(data, name, cases)
-        return Report(tuple(cases))
-    except (ET.ParseError, expat.ExpatError, LookupError, ValueError):
+        if _declared(data) is not None:
+            _refuse_unbounded(data, name)
+            _cases(data, name, cases)
+            return Report(tuple(cases))
+    except (ET.ParseError, LookupError, ValueError):
         cases.clear()
-    text = _sanitize(data)
+    data = _sanitize(data, name)
     try:
-        _refuse_doctype(text, name)
-        _cases(text, name, cases)
-    except (ET.ParseError, expat.ExpatError) as err:
-        if not cases and not re.match(rb"\s*<", text):
+        _refuse_unbounded(data, name)
+        _cases(data, name, cases)
+    except ET.ParseError as err:
+        if not cases and not re.match(rb"\s*<", data):
             raise ReportError(f"{name} is not XML: truncated, or no report ({err})", _NOT_JUNIT) from None
         return Report(tuple(cases), frozenset({TRUNCATED}))
     return Report(tuple(cases), frozenset({SANITIZED}))
@@ -132,9 +139,13 @@ def _unpack(source: BinaryIO, name: str) -> bytes:
         data = stream.read(MAX_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as err:
         raise ReportError(f"{name} is a broken gzip file ({err})", "the run that wrote it did not finish") from None
-    if len(data) > MAX_BYTES:
-        raise ReportError(f"{name} holds more than {MAX_BYTES >> 20} MiB", "split the report or write less output")
+    _refuse_larger(len(data), name)
     return data
+
+
+def _refuse_larger(size: int, name: str) -> None:
+    if size > MAX_BYTES:
+        raise ReportError(f"{name} holds more than {MAX_BYTES >> 20} MiB", "split the report or write less output")
 
 
 class _Rewound(io.RawIOBase):
@@ -153,27 +164,59 @@ class _Rewound(io.RawIOBase):
         return len(chunk)
 
 
-class _RootReachedError(Exception):
-    """The prolog is over: no document type was declared."""
+def _refuse_unbounded(data: bytes, name: str) -> None:
+    """Refuse what costs far more than its length before any of it is kept.
 
-
-def _refuse_doctype(data: bytes, name: str) -> None:
-    """Refuse any DTD: expat expands small internal entities without a limit."""
-
-    def doctype(*_: object) -> None:
-        raise ReportError(f"{name} declares a document type, which no JUnit report needs: refused", _NOT_JUNIT)
-
-    def element(*_: object) -> None:
-        raise _RootReachedError
-
+    That is a DTD, whose small entities expat expands without a limit, a tag or comment that does not end, which it
+    holds and reads anew with every chunk, and more or deeper elements than a report has. What is no XML is left for
+    others to say.
+    """
+    limits = _Limits(name)
     parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = doctype
-    parser.StartElementHandler = element
+    parser.StartDoctypeDeclHandler = limits.doctype
+    parser.StartElementHandler, parser.EndElementHandler = limits.start, limits.end
     try:
-        for start in range(0, len(data), 1 << 16):
-            parser.Parse(data[start : start + (1 << 16)], False)
-    except _RootReachedError:
+        for start in range(0, len(data), CHUNK):
+            parser.Parse(data[start : start + CHUNK], False)
+            if start - parser.CurrentByteIndex > MAX_TOKEN:
+                raise limits.refusal(f"holds a tag or comment of more than {MAX_TOKEN >> 20} MiB")
+    except (expat.ExpatError, LookupError, ValueError):
         return
+
+
+class _Limits:
+    """Counts a document's elements, in expat's handlers."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.depth = self.elements = self.cases = 0
+        self.case, self.in_case = MAX_DEPTH, 0  # depth of the testcase around what is read, and elements in it
+
+    def refusal(self, why: str) -> ReportError:
+        return ReportError(f"{self.name} {why}: refused", _NOT_JUNIT)
+
+    def doctype(self, *_: object) -> None:
+        raise self.refusal("declares a document type, which no JUnit report needs")
+
+    def start(self, tag: str, _: object) -> None:
+        self.depth += 1
+        self.elements += 1
+        if self.depth > MAX_DEPTH:
+            raise self.refusal(f"nests elements more than {MAX_DEPTH} deep")
+        self.in_case += self.depth > self.case
+        if tag.rpartition(":")[2] == "testcase":
+            self.cases += 1
+            if self.depth < self.case:
+                self.case, self.in_case = self.depth, 0
+        if self.cases > MAX_CASES:
+            raise self.refusal(f"holds more than {MAX_CASES} test cases")
+        if self.elements > MAX_ELEMENTS or self.in_case > MAX_IN_CASE:
+            raise self.refusal("holds more elements than a report has")
+
+    def end(self, _: str) -> None:
+        if self.depth == self.case:
+            self.case = MAX_DEPTH
+        self.depth -= 1
 
 
 def _cases(data: bytes, name: str, into: list[Case]) -> None:
@@ -183,23 +226,29 @@ def _cases(data: bytes, name: str, into: list[Case]) -> None:
     """
     path: list[ET.Element] = []
     is_junit = False
-    for event, element in ET.iterparse(io.BytesIO(data), events=("start", "end")):  # noqa: S314 - no DTD, capped
+    for event, element in _events(data):
         if event == "start":
             element.tag = element.tag.rpartition("}")[2]
             is_junit = is_junit or element.tag in _JUNIT
             path.append(element)
-            if len(path) > MAX_DEPTH:
-                raise ReportError(f"{name} nests elements more than {MAX_DEPTH} deep: refused", _NOT_JUNIT)
             continue
         path.pop()
         if element.tag == "testcase":
             into.append(_case(element, path))
-            if len(into) > MAX_CASES:
-                raise ReportError(f"{name} holds more than {MAX_CASES} test cases: refused", _NOT_JUNIT)
         _forget(element, path)
     if not is_junit:
-        root = printable(element.tag)
+        root = printable(element.tag)[:60]
         raise ReportError(f"{name} is no JUnit report: its root is <{root}>: refused", _NOT_JUNIT)
+
+
+def _events(data: bytes) -> Iterator[tuple[str, ET.Element]]:
+    """As `ElementTree.iterparse`, in chunks that are long enough for tags that are."""
+    parser: Any = ET.XMLPullParser(("start", "end"))
+    for start in range(0, len(data), CHUNK):
+        parser.feed(data[start : start + CHUNK])
+        yield from parser.read_events()
+    parser.close()
+    yield from parser.read_events()
 
 
 def _forget(element: ET.Element, path: list[ET.Element]) -> None:
@@ -207,7 +256,7 @@ def _forget(element: ET.Element, path: list[ET.Element]) -> None:
     if not any(parent.tag == "testcase" for parent in path[-2:]):
         element.clear()
         if path:
-            path[-1].remove(element)
+            del path[-1][:]  # those behind it, too, which are read already and come by themselves
 
 
 def _case(element: ET.Element, path: list[ET.Element]) -> Case:
@@ -226,7 +275,15 @@ def _case(element: ET.Element, path: list[ET.Element]) -> Case:
         element.get("class") or case.classname or "",
         name,
         file,
+        outcome is not Outcome.PASSED and any(map(says_no_space, _texts(element))),
     )
+
+
+def _texts(element: ET.Element) -> Iterator[str]:
+    """All that a testcase says: texts, and the attributes of what is in it."""
+    yield from element.itertext()
+    for child in element:
+        yield from child.attrib.values()
 
 
 def _judge(element: ET.Element, case: junitparser.TestCase) -> tuple[Outcome, str]:
@@ -256,7 +313,7 @@ _GO_PROGRESS = re.compile(r"\A(?:=== \w+ .*\n)+")  # gotestsum gives all that th
 
 def _judge_result(result: Result, element: ET.Element) -> tuple[Outcome, str]:
     message, kind = result.message or "", result.type or ""
-    text = first_line(_GO_PROGRESS.sub("", message or result._elem.text or ""))
+    text = first_line(_GO_PROGRESS.sub("", (message or result._elem.text or "")[:MAX_CAUSE]))
     if not isinstance(result, junitparser.Skipped):
         # of what failed its type says enough: messages hold values that differ from run to run
         cause = first_line(kind) if kind and not kind.endswith(("ImportError", "ModuleNotFoundError")) else text
@@ -271,30 +328,69 @@ def _judge_result(result: Result, element: ET.Element) -> tuple[Outcome, str]:
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+_LONG = 64  # characters of a reference that two chunks may share
 _DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
+_DECLARED = re.compile(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]+)")
+# What texts are written in. Python has codecs of other kinds too, some of which take time without a bound.
+_TEXT = re.compile(
+    r"utf-(?:8|16|32)(?:-[bl]e)?|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|gb\w+|big5\w*|euc_\w+|shift_jis\w*"
+)
 
 
-def _sanitize(data: bytes) -> bytes:
+def _sanitize(data: bytes, name: str) -> bytes:
     """The same document as UTF-8, with what XML forbids replaced by U+FFFD."""
-    text = _ILLEGAL.sub("\ufffd", _decode(data).lstrip("\ufeff \t\r\n\x00"))
-    text = _DECLARATION.sub("", text, count=1) if text.startswith("<?xml") else text
-
-    def legal(match: re.Match[str]) -> str:
-        code = int(match[1], 16) if match[1] else int(match[2])
-        return match[0] if code < 0x110000 and not _ILLEGAL.match(chr(code)) else "\ufffd"
-
-    return _REFERENCE.sub(legal, text).encode()
-
-
-def _decode(data: bytes) -> str:
-    """Decode by byte-order mark, declaration, UTF-8, and Windows-1252 for what is none of these."""
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            return data.decode(encoding, "replace")
-    declared = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]+)", data.removeprefix(codecs.BOM_UTF8))
-    for encoding in (declared[1].decode() if declared else "utf-8", "utf-8"):
+    for encoding, errors in _encodings(data):
         try:
-            return data.decode(encoding)
-        except (LookupError, UnicodeDecodeError):
+            return _legal(data, codecs.getincrementaldecoder(encoding)(errors), name)
+        except UnicodeError:
             continue
-    return data.decode("cp1252", "replace")
+    raise AssertionError("the last one takes any bytes")
+
+
+def _encodings(data: bytes) -> Iterator[tuple[str, str]]:
+    """Byte-order mark, declaration, UTF-8, and Windows-1252 for what is none of these, each with its error handler."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield "utf-16", "replace"
+        return
+    declared = _declared(data)
+    if declared:
+        yield declared, "strict"
+    yield from (("utf-8", "strict"), ("cp1252", "replace"))
+
+
+def _declared(data: bytes) -> str | None:
+    """The encoding that a document declares, as Python calls it; empty where it declares none, None for no text's."""
+    declared = _DECLARED.match(data[:CHUNK].removeprefix(codecs.BOM_UTF8))
+    if declared is None:
+        return ""
+    try:
+        known = codecs.lookup(declared[1].decode()).name
+    except LookupError:
+        return None
+    return known if _TEXT.fullmatch(known) else None
+
+
+def _legal(data: bytes, decoder: codecs.IncrementalDecoder, name: str) -> bytes:
+    """`data` in UTF-8 without its declaration and what XML forbids, a chunk at a time. Raises `UnicodeError`."""
+    found, rest, begun = bytearray(), "", False
+    for start in range(0, len(data), CHUNK):
+        last = start + CHUNK >= len(data)
+        text = decoder.decode(data[start : start + CHUNK], last)
+        if not begun:
+            text = text.lstrip("\ufeff \t\r\n\x00")
+            begun = bool(text)
+            declaration = _DECLARATION.match(text)
+            text = text[declaration.end() :] if declaration else text
+        text = rest + _ILLEGAL.sub("\ufffd", text)
+        at = len(text) if last else text.rfind("&", max(0, len(text) - _LONG))
+        end = len(text) if at < 0 or ";" in text[at:] else at
+        rest = text[end:]
+        found += _REFERENCE.sub(_legal_reference, text[:end]).encode()
+        _refuse_larger(len(found), name)
+    return bytes(found)
+
+
+def _legal_reference(match: re.Match[str]) -> str:
+    digits = (match[1] or match[2]).lstrip("0") or "0"
+    code = int(digits, 16 if match[1] else 10) if len(digits) < 8 else -1
+    return match[0] if 0 <= code < 0x110000 and not _ILLEGAL.match(chr(code)) else "\ufffd"

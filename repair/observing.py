@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from repair import runner
+from repair import runner, scratch
 from repair.errors import EngineLost, InfrastructureError, NoEvidence, RepairError
 from repair.evidence import NoReport, without_report
 from repair.model import Control, ControlKind, Image, Outcome, Panel, Run, Task
 from repair.pool import Pool
+from repair.retry import Retry
 from repair.runs import alive, is_dead, known_runs, new_run_id
 from repair.sandbox import Sandbox
 from repair.store import Workspace, written
@@ -34,13 +35,15 @@ T = TypeVar("T")
 class Options:
     """How to run. `jobs` counts containers; None means as many as the engine has cores.
 
-    `own` asks each task's own verifier too, where the controls would admit it.
+    `own` asks each task's own verifier too, where the controls would admit it. `retries`: how often the engine is
+    asked again for what it fails to do for the moment.
     """
 
     jobs: int | None = None
     build: bool = True
     fresh: bool = False
     own: bool = False
+    retries: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,8 @@ def _as_they_end(futures: Iterable[Future[T]]) -> Iterable[Future[T]]:
 
 
 def sweep(sandbox: Sandbox) -> list[str]:
-    """Remove the containers of runs whose process is gone; returns the names of their tasks."""
+    """Remove the containers and temporary folders of runs whose process is gone; the names of the containers' tasks."""
+    scratch.sweep()
     removed = []
     for run_id in known_runs():
         is_dead(run_id)  # whose lock is free is forgotten
@@ -213,9 +217,18 @@ class Work:
         """Let a watcher know what happens in a task."""
         self.say(Event(task.instance_id, what))
 
+    def retry(self, task: Task, name: str = "") -> Retry:
+        """How often what the engine fails to do for a task is tried again; `name` says for what."""
+        said = f"{name}: " if name else ""
+        return Retry(self.options.retries, self._pause, lambda what: self.tell(task, said + what))
+
+    def _pause(self, seconds: float) -> bool:
+        return self.sandbox.pause(seconds) or self.lost.is_set()
+
     def image(self, task: Task) -> Image:
         """The task's image, found, pulled or built."""
-        image = self.sandbox.image(task, self.options.build, partial(self.tell, task))
+        retry = self.retry(task)
+        image = retry(lambda: self.sandbox.images.get(task, self.options.build, partial(self.tell, task), retry))
         if image.emulated:
             self.tell(task, f"{image.platform} is emulated on this engine: slow, and times may run out")
         return image
@@ -267,7 +280,7 @@ class Work:
             return attempts[-1]
 
         with written(self.workspace.root):
-            run = runner.observe(self.sandbox, control, image, attempt)
+            run = runner.observe(self.sandbox, control, image, attempt, self.retry(task, name))
         if not control.confirm:
             self.workspace.note(task, key, run, attempts)
         self.tell(task, f"{name}: observed in {time.monotonic() - begin:.1f} s")

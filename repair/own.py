@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from repair import patch, runner
 from repair.archive import Entry
+from repair.attempts import refuse_full_disk_by_log
 from repair.cause import printable
 from repair.errors import ContainerKilled, MemoryKill, NoEvidence, TimeoutOutsideTest
 from repair.formats.verifier import Verifier
@@ -58,6 +59,7 @@ def verify(sandbox: Sandbox, task: Task, image: Image, kind: ControlKind, verifi
         raise TimeoutOutsideTest(f"the verifier did not end within {verifier.timeout:g} s", log)
     if status is None:
         raise ContainerKilled(f"the container was killed from outside (status {ended.code})", "run again")
+    refuse_full_disk_by_log(directory)
     try:
         return verifier.score(rewards, (directory / "log").read_bytes())
     except NoEvidence as err:

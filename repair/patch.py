@@ -2,29 +2,54 @@
 
 The touched files are fetched, patched here without fuzz, checked, and put back with their owners and modes; so no
 tool of the image, no user and no ownership in it can change a verdict.
+
+Both the diffs and the fetched files are strangers'. git's own directory lies beside the tree that they are in, so that
+no file of theirs is configuration; links are copied and never followed; what they may take of this machine is bounded.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import resource
 import subprocess
+import sys
 import tempfile
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from repair.archive import Entry
-from repair.cause import normalise
-from repair.errors import ImageError, InfrastructureError, NoEvidence
+from repair.cause import normalise, printable
+from repair.errors import DiskFull, ImageError, InfrastructureError, NoEvidence
 from repair.sandbox import Container
+from repair.scratch import Scratch
 
 Patches = Sequence[tuple[str, bytes]]
+
+MAX_FILES = 20_000  # that the diffs of one task may touch
+MAX_BYTES = 512 << 20  # of all files that they touch, before and after
+MAX_MEMORY = 3 << 30  # of one git process, where the system can bound it: a small diff may copy or inflate without end
+MAX_PATH = 4000  # bytes; systems allow 4096, and where the tree lies takes some
+MAX_NAME = 255  # bytes of one folder's or file's name: no system of the image's allows more
 
 _ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
+}
+_SETTINGS = {
+    "core.autocrlf": "false",
+    "core.symlinks": "true",
+    "core.fileMode": "true",
+    "core.protectHFS": "true",  # no spelling of .git is a file's name, whatever this machine's file system
+    "core.protectNTFS": "true",
+    "core.attributesFile": os.devnull,
+    "core.hooksPath": os.devnull,
 }
 
 
@@ -51,9 +76,9 @@ def apply(container: Container, workdir: str, patches: Patches, chain: Patches) 
     if not patches:
         return Applied()
     base = roots[0] if len(roots) == 1 else _root_of(container, roots, chain)
-    with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
+    with Scratch("patch") as folder:
         try:
-            tree = _Tree(container, base, Path(name))
+            tree = _Tree(container, base, folder)
             for patch_name, content in patches:
                 tree.apply(patch_name, content)
         except _DoesNotApplyError as err:
@@ -75,8 +100,8 @@ def _root_of(container: Container, roots: Sequence[str], chain: Patches) -> str:
 
 
 def _paths_if_it_fits(container: Container, root: str, chain: Patches) -> set[str] | None:
-    with tempfile.TemporaryDirectory(prefix="repair-patch-") as name:
-        tree = _Tree(container, root, Path(name))
+    with Scratch("patch") as folder:
+        tree = _Tree(container, root, folder)
         try:
             for patch_name, content in chain:
                 tree.apply(patch_name, content)
@@ -98,33 +123,47 @@ def _roots(container: Container, workdir: str) -> list[str]:
 
 
 class _Tree:
-    """The touched part of a container's tree, copied here to be patched."""
+    """The touched part of a container's tree, copied here to be patched; `folder` is an empty one for its files."""
 
-    def __init__(self, container: Container, base: str, local: Path) -> None:
-        self.container, self.base, self.local = container, base.rstrip("/"), local
+    def __init__(self, container: Container, base: str, folder: Path) -> None:
+        self.container, self.base, self.folder = container, base.rstrip("/"), folder
+        self.local = folder / "tree"
+        self.local.mkdir()
         self.entries: dict[str, Entry | None] = {}
         self.touched: set[str] = set()
-        self._git("init", "--quiet")
+        self.fetched = 0  # bytes
+        self._git("init", "--quiet", "--template=")
 
     def apply(self, name: str, content: bytes) -> None:
         """Apply one patch here; raises `_DoesNotApplyError` unless every file changes as the diff says."""
+        _refuse_large(name, sum(map(int, _LITERAL.findall(content))))
         paths = self._numstat(name, content)
         self.touched.update(paths)
-        for path in filter(_stays_inside, paths):
+        if len(self.touched) > MAX_FILES:
+            raise NoEvidence(
+                f"{name} makes it {len(self.touched)} files that the patches touch, more than {MAX_FILES}",
+                "leave out of it what no test needs",
+            )
+        for path in filter(_may_be_fetched, paths):
             self._fetch(path)
         problem = self._git("apply", "--whitespace=nowarn", "-", stdin=content)
-        if problem is None:
+        if problem is None and not _COPY.search(content):  # the reverse of a copy would make its source anew
             problem = self._git("apply", "--whitespace=nowarn", "--check", "--reverse", "-", stdin=content)
         if problem is not None:
             raise _DoesNotApplyError(f"{name}: {problem}")
+        _refuse_large(name, sum(os.lstat(self.local / path).st_size for path in self._local_paths()))
 
     def _numstat(self, name: str, content: bytes) -> list[str]:
         paths = []
         for direction in ((), ("--reverse",)):
             done = self._run("apply", "--numstat", "-z", *direction, "-", stdin=content)
-            if done.returncode:
-                raise _DoesNotApplyError(f"{name}: {_said(done.stderr)}")
+            problem = _problem(done)
+            if problem is not None:
+                raise _DoesNotApplyError(f"{name}: {problem}")
             paths += [line.split(b"\t", 2)[2] for line in done.stdout.split(b"\0") if line.count(b"\t") >= 2]
+        for path in paths:
+            if len(path) > MAX_PATH or max(map(len, path.split(b"/"))) > MAX_NAME:
+                raise _DoesNotApplyError(f"{name}: {normalise(path[:99].decode('utf-8', 'replace'))}…: name too long")
         try:
             return sorted({path.decode("utf-8") for path in paths})
         except UnicodeDecodeError:
@@ -151,13 +190,20 @@ class _Tree:
 
     def _is_made_here(self, path: str) -> bool:
         """Does an earlier patch of the chain stand where the container has nothing to fetch any more?"""
-        return os.path.lexists(self.local / path)
+        return self._is_covered(path) or os.path.lexists(self.local / path)
+
+    def _is_covered(self, path: str) -> bool:
+        """Is something else than a folder where this path has one, here? A link there may lead anywhere."""
+        parents = (self.local / parent for parent in reversed(PurePosixPath(path).parents))
+        return any(parent.is_symlink() or parent.is_file() for parent in parents)
 
     def _copy(self, path: str) -> None:
-        entry = self.entries[path] = self.container.get(f"{self.base}/{path}")
+        entry = self.entries[path] = self.container.get(f"{self.base}/{path}", MAX_BYTES)
         target = self.local / path
-        if entry is None or os.path.lexists(target):
+        if entry is None or self._is_made_here(path):
             return
+        self.fetched += len(entry.content)
+        _refuse_large(f"{self.base}/{path}", self.fetched)
         target.parent.mkdir(parents=True, exist_ok=True)
         if entry.directory:
             target.mkdir()
@@ -171,9 +217,12 @@ class _Tree:
         """What to write into the container, parents first, and which paths to delete there."""
         written, deleted = [], []
         for path in sorted(self._local_paths() | set(self.entries)):
+            if self._is_covered(path):
+                continue  # it goes with the folder that is replaced
             old, target = self.entries.get(path), self.local / path
             if not os.path.lexists(target):
                 if old is not None and not old.directory:
+                    _refuse_line_ends(path)
                     deleted.append(f"{self.base}/{path}")
                 continue
             new = self._describe(path, target, old)
@@ -184,8 +233,6 @@ class _Tree:
     def _local_paths(self) -> set[str]:
         found = set()
         for folder, folders, files in os.walk(self.local):
-            if Path(folder) == self.local:
-                folders.remove(".git")
             relative = Path(folder).relative_to(self.local)
             found |= {str(PurePosixPath(relative) / name) for name in (*folders, *files)}
         return found
@@ -221,31 +268,80 @@ class _Tree:
 
     def _git(self, *args: str, stdin: bytes = b"") -> str | None:
         """Run git in the local tree; None where it succeeds, else what it says as one line."""
-        done = self._run(*args, stdin=stdin)
-        return _said(done.stderr) if done.returncode else None
+        return _problem(self._run(*args, stdin=stdin))
 
     def _run(self, *args: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.local), **_ENVIRONMENT}
-        settings = ("-c", "core.autocrlf=false", "-c", "core.symlinks=true", "-c", "core.fileMode=true")
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder / "home"), **_ENVIRONMENT}
+        environment |= {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.local)}
+        settings = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
+        command = ["git", *settings, *args]
+        pipe = subprocess.PIPE
         try:
-            return subprocess.run(
-                ["git", *settings, *args],
-                cwd=self.local,
-                env=environment,
-                input=stdin,
-                capture_output=True,
-                timeout=600,
-                check=False,
-            )
+            with subprocess.Popen(
+                command, cwd=self.local, env=environment, stdin=pipe, stdout=pipe, stderr=pipe
+            ) as git:
+                _bound_memory(git.pid)  # before it has read anything
+                try:
+                    out, err = git.communicate(stdin, timeout=600)
+                except BaseException:
+                    git.kill()
+                    raise
         except FileNotFoundError:
             raise InfrastructureError("git is not installed here, and it applies the patches", "install git") from None
         except subprocess.TimeoutExpired:
             raise NoEvidence("git took more than ten minutes over a patch", "look at the patch's size") from None
+        _refuse_broken(git.returncode, err)
+        return subprocess.CompletedProcess(command, git.returncode, out, err)
 
 
-def _stays_inside(path: str) -> bool:
-    """May this path be fetched? git itself refuses the others, as leaving the tree."""
-    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
+_COPY = re.compile(rb"^copy from ", re.MULTILINE)
+_LITERAL = re.compile(rb"^literal (\d{1,18})\r?$", re.MULTILINE)
+
+
+def _bound_memory(pid: int) -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+
+
+def _refuse_broken(status: int, stderr: bytes) -> None:
+    """Raise where git broke instead of answering: that says nothing about the patch."""
+    if re.search(rb"^(error|fatal): .*: No space left on device$", stderr, re.MULTILINE):
+        raise DiskFull("no space left here to apply the patches", f"free some in {tempfile.gettempdir()}, run again")
+    if status < 0 or re.search(rb"^fatal: Out of memory", stderr, re.MULTILINE):
+        said = _said(stderr) if stderr else f"signal {-status}"
+        raise NoEvidence(f"git broke over a patch ({said})", f"it may take {MAX_MEMORY >> 30} GiB; look at its size")
+
+
+def _refuse_large(what: str, size: int) -> None:
+    if size > MAX_BYTES:
+        raise NoEvidence(
+            f"the files that the patches touch are larger than {MAX_BYTES >> 20} MiB with {printable(what)}",
+            "leave out of the patches what no test needs",
+        )
+
+
+def _refuse_line_ends(path: str) -> None:
+    """What a container must delete it reads line by line."""
+    if "\n" in path:
+        raise NoEvidence(f"a patch deletes {printable(path)}, whose name has several lines", "keep it, or rename it")
+
+
+def _may_be_fetched(path: str) -> bool:
+    """May this path be copied here? git itself refuses the others: they leave the tree, or lead into a .git."""
+    parts = path.split("/")
+    return bool(path) and not path.startswith("/") and ".." not in parts and not any(map(_is_git, parts))
+
+
+def _is_git(name: str) -> bool:
+    """Is this a name of .git on some file system? Some ignore case, format characters, or dots at the end."""
+    seen = "".join(char for char in name.casefold() if unicodedata.category(char) != "Cf")
+    return seen.partition(":")[0].rstrip(". ") in {".git", "git~1"}
+
+
+def _problem(done: subprocess.CompletedProcess[bytes]) -> str | None:
+    """What git says as one line, or None. At corrupt binary content it says so, skips the rest, and ends with 0."""
+    return _said(done.stderr) if done.returncode or re.search(rb"^error: ", done.stderr, re.MULTILINE) else None
 
 
 def _said(stderr: bytes) -> str:

@@ -125,8 +125,9 @@ def _ask_own(work: Work, task: Task, image: Image, decision: Decision) -> tuple[
     def ask(kind: ControlKind) -> float:
         work.tell(task, f"{kind} (own verifier): started")
         with written(work.workspace.root):
-            directory = work.workspace.attempt(task, f"{kind}-own")
-            return verify(work.sandbox, task, image, kind, verifier, directory)
+            return work.retry(task, f"{kind} (own verifier)")(
+                lambda: verify(work.sandbox, task, image, kind, verifier, work.workspace.attempt(task, f"{kind}-own"))
+            )
 
     found = work.pool.all([partial(ask, kind) for kind in ControlKind])
     for reward in found:

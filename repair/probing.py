@@ -156,7 +156,7 @@ def _observe(work: Work, trial: Trial, image: Image, count: Iterator[int], of: i
 
     try:
         with written(work.workspace.root):
-            run = runner.observe(work.sandbox, control, image, attempt)
+            run = runner.observe(work.sandbox, control, image, attempt, work.retry(control.task))
         if run.patch is not None:
             raise NoEvidence(f"a patch does not apply: {run.patch}", "mend it; `repair run` refuses such a task")
         return run

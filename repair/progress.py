@@ -46,7 +46,7 @@ def live(out: TextIO, total: int) -> Iterator[Say]:
             now = time.monotonic()
             tasks = list(running.items())[:SHOWN]
             shown = [f"{now - since:6.0f} s  {printable(name)}: {printable(what)}" for name, (since, what) in tasks]
-            counts = ", ".join(f"{number} {what}" for what, number in sorted(done.items()))
+            counts = ", ".join(f"{number} {printable(what)}" for what, number in sorted(done.items()))
             more = [f"         and {len(running) - SHOWN} more"] if len(running) > SHOWN else []
             head = f"{sum(done.values())}/{total} tasks in {now - begin:.0f} s" + (f": {counts}" if counts else "")
         return Text("\n".join([*shown, *more, head]), no_wrap=True, overflow="ellipsis")

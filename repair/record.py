@@ -6,14 +6,19 @@ that is no event of ours makes the record damaged, and a damaged record is no ev
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from repair.cause import normalise, of_collection
 from repair.model import Outcome, worst
 
 MAIN = "main"
+MAX_LINE = 16 << 20  # bytes of one event
+MAX_EVENTS = 4_000_000  # of all processes
+MAX_BYTES = 256 << 20  # of their lines; of the ids of groups as many characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,17 @@ class _Reader:
         self.running: set[str] = set()
         self.collected: dict[str, list[str]] = {}
         self.worker = ""
+        self.events = self.size = self.grouped = 0
 
     def process(self, worker: str, lines: Iterable[bytes]) -> None:
         self.worker = worker
         self.collected[worker] = []
-        for line in lines:
+        for line in _bounded(lines):
+            self.events += 1
+            self.size += len(line)
+            if len(line) > MAX_LINE or self.events > MAX_EVENTS or self.size > MAX_BYTES:
+                self.record.damaged = self.record.damaged or f"{worker}: larger than what the plugin writes"
+                break
             if not line.endswith(b"\n"):
                 break
             try:
@@ -124,6 +135,9 @@ class _Reader:
     def item(self, test: str, other: str | None, lengths: list[int]) -> None:
         if not all(_is(length, int) and 0 < length < len(test) for length in lengths):
             raise ValueError(test)
+        self.grouped += len(lengths) * max(len(test), len(other or ""))
+        if self.grouped > MAX_BYTES:
+            raise ValueError(test)
         self.record.items[test] = _item(test, other, lengths)
         self.collected[self.worker].append(test)
 
@@ -169,6 +183,11 @@ _EVENTS: dict[str, tuple[Callable[..., None], tuple[type | tuple[type, ...], ...
     "internal": (_Reader.internal, (str,)),
     "end": (_Reader.end, (int,)),
 }
+
+
+def _bounded(lines: Iterable[bytes]) -> Iterable[bytes]:
+    """The lines of a stream, of one that is too long only as much as tells that it is."""
+    return iter(partial(lines.readline, MAX_LINE + 1), b"") if isinstance(lines, io.BufferedIOBase) else lines
 
 
 def _is(value: object, kind: type | tuple[type, ...]) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from repair import __version__, ranking, rules
-from repair.cause import printable
+from repair.cause import shown_line
 from repair.check import Examined, Soundness, examine
 from repair.documents import policy_document
 from repair.gate import judge
@@ -22,7 +21,6 @@ from repair.store import latest_log
 FLAKY = 500  # ids over the panel, that the page lists
 TAIL_LINES = 40
 TAIL_BYTES = 4000
-_STYLING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ def _tail(file: Path) -> str:
             text = stream.read(TAIL_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    lines = [printable(_STYLING.sub("", line).expandtabs()) for line in text.splitlines()]
+    lines = [shown_line(line) for line in text.splitlines()]
     whole = lines if size <= TAIL_BYTES or len(lines) == 1 else lines[1:]
     cut = ["…"] if size > TAIL_BYTES or len(whole) > TAIL_LINES else []
     return "\n".join([*cut, *whole[-TAIL_LINES:]]).strip("\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import IO
 from repair.cause import printable
 from repair.comparison import Unseen
 from repair.errors import UsageError
+from repair.scratch import Scratch
 from repair.store import WORK, written
 
 CHUNK = 1 << 20
@@ -145,7 +145,7 @@ def panel_at(repository: Repository, commit: str) -> Iterator[Snapshot | None]:
         yield None
         return
     entries = _entries(repository, tree.stdout.decode().strip())
-    with tempfile.TemporaryDirectory(prefix="repair-diff-") as folder:
+    with Scratch("diff") as folder:
         root = Path(os.path.realpath(folder), repository.name or "panel")
         with written(root), _blobs(repository.folder) as blobs:
             root.mkdir()

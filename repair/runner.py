@@ -6,13 +6,14 @@ Whatever could not be observed is raised as an infrastructure error and is evide
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -21,25 +22,28 @@ from typing import Any
 import orjson
 
 from repair import frameworks, junit, patch
-from repair.archive import Entry
+from repair.archive import MAX_OUT, Entry
+from repair.attempts import full_disk_first, head, last_line, log_tail, refuse_full_disk
 from repair.cause import printable
-from repair.errors import DiskFull, NoEvidence
+from repair.errors import DiskFull, InfrastructureError, NoEvidence
 from repair.evidence import (
     Attempt,
     NoReport,
     judge_pytest,
     judge_reports,
-    last_line,
-    log_tail,
     read_record,
     refuse_outside_kill,
+    refuse_strangers,
     some,
 )
 from repair.model import Control, ControlKind, Image, Run, Select, Task
-from repair.sandbox import PIDS, Container, Ended, Sandbox
+from repair.retry import NEVER, Retry
+from repair.sandbox import DROPPED, PIDS, Container, Ended, Sandbox
 
 MAX_DEADLY = 3  # tests set aside in one control before it is given up
 MAX_ATTEMPTS = 8
+MAX_NAMES = 16 << 20  # bytes of the names of report files
+MAX_REPORTS = 5_000
 MAX_ARGUMENTS = 100_000  # characters of file names on pytest's command line
 PYTEST = "pytest"
 
@@ -57,7 +61,7 @@ def planned(task: Task) -> Task:
     return replace(task, test_cmd=plan.test_cmd, junit=plan.junit, env=env, select=select)
 
 
-JUDGES = ("cause", "evidence", "frameworks", "junit", "record", "resolve", "templates")
+JUDGES = ("attempts", "cause", "evidence", "frameworks", "junit", "record", "resolve", "templates")
 
 
 @cache
@@ -80,7 +84,7 @@ def digest(control: Control, image: Image) -> str:
         "template": task.id_template,
         "env": dict(task.env),
         "timeout": task.timeout,
-        "limits": [task.cpus, task.memory, PIDS],
+        "limits": [task.cpus, task.memory, PIDS, *DROPPED],
         "network": task.network,
         "platform": task.platform,
         "patches": [[name, hashlib.sha256(content).hexdigest()] for name, content in control.patches],
@@ -94,10 +98,11 @@ def digest(control: Control, image: Image) -> str:
     return hashlib.sha256(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path]) -> Run:
+def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path], retry: Retry = NEVER) -> Run:
     """Run a control until it is observed; what leaves no report under empty is tried twice.
 
-    `attempt` gives an empty directory for each attempt's raw files.
+    `attempt` gives an empty directory for each attempt's raw files; `retry` says how often an engine that fails for
+    the moment is asked again, in a fresh container each time.
 
     Raises an `InfrastructureError` where it cannot be.
     """
@@ -105,12 +110,14 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
     deadly: list[str] = []
     before: NoReport | None = None
     for _ in range(MAX_ATTEMPTS):
-        result = _attempt(sandbox, control, image, deadly, attempt())
+        call = partial(_attempt, sandbox, control, image, tuple(deadly))
+        result = retry(partial(_explained, attempt, call))
         if result.patch_error is not None:
             return Run(image.id, None, {}, patch=result.patch_error)
         if control.task.framework != PYTEST:
             try:
-                return judge_reports(control, image, result)
+                with full_disk_first(result.directory):
+                    return judge_reports(control, image, result)
             except NoReport as err:
                 if control.kind is not ControlKind.EMPTY or (before is not None and before.status == err.status):
                     raise
@@ -121,9 +128,11 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
                 before = err
                 continue
         seen = read_record(result)
-        if not seen.open or result.ended.memory_kill:
-            return judge_pytest(control, image, result, seen, tuple(deadly))
-        refuse_outside_kill(result)
+        with full_disk_first(result.directory):
+            if not seen.open or result.ended.memory_kill:
+                return judge_pytest(control, image, result, seen, tuple(deadly))
+            refuse_outside_kill(result)
+        refuse_full_disk(result.directory)
         ended_inside.update(seen.open)
         twice = [test for test in seen.open if ended_inside[test] > 1]
         if len(twice) > 1:
@@ -141,7 +150,22 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
     )
 
 
-def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: list[str], directory: Path) -> Attempt:
+def _explained(attempt: Callable[[], Path], call: Callable[[Path], Attempt]) -> Attempt:
+    """What an attempt leaves; where it fails, its directory says why."""
+    directory = attempt()
+    try:
+        return call(directory)
+    except InfrastructureError as err:
+        (directory / "error").write_text(f"{err}\n", "utf-8")
+        raise
+    except OSError as err:
+        if err.errno in (errno.ENOSPC, errno.EDQUOT):  # half a log says little, and other tasks need the room
+            for file in directory.iterdir():
+                file.unlink()
+        raise
+
+
+def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str, ...], directory: Path) -> Attempt:
     task = control.task
     here = f"/.repair-{secrets.token_hex(4)}"
     command = ["/bin/sh", f"{here}/control.sh", here, task.workdir]
@@ -159,6 +183,7 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: list[str]
             if not sandbox.closed:
                 _keep_log(box, directory)
         box.fetch(f"{here}/out", directory)
+        refuse_strangers(directory, task.framework)
         status = status_in(directory)
         ended = replace(ended, memory_kill=ended.memory_kill or memory_kills(directory) > 0)
         if task.framework != PYTEST and status is not None:
@@ -206,7 +231,7 @@ def _files(control: Control) -> list[str]:
     return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
 
 
-def _entries(control: Control, here: str, deadly: list[str], deleted: tuple[str, ...]) -> list[Entry]:
+def _entries(control: Control, here: str, deadly: tuple[str, ...], deleted: tuple[str, ...]) -> list[Entry]:
     task = control.task
     entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
     entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
@@ -236,36 +261,37 @@ def _text(task: Task) -> str:
 
 def status_in(directory: Path) -> int | None:
     """The test command's exit status, or None where it never ended."""
-    file = directory / "exit"
-    text = file.read_text("ascii", "replace").strip() if file.exists() else ""
+    text = head(directory / "exit").strip()
     return int(text) if re.fullmatch(r"\d{1,3}", text) else None
 
 
 def memory_kills(directory: Path) -> int:
     """How often the kernel killed a process of the container for its memory limit, as its script saw it."""
-    file = directory / "memory"
-    text = file.read_text("ascii", "replace") if file.exists() else ""
-    return sum(int(number) for number in re.findall(r"^oom_kill (\d{1,9})$", text, re.MULTILINE))
+    found = re.findall(r"^oom_kill (\d{1,9})$", head(directory / "memory"), re.MULTILINE)
+    return sum(map(int, found))
 
 
 def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
     """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
     begun = box.get(f"{here}/out/begun")
+    if (directory / "reports").stat().st_size > MAX_NAMES:
+        raise NoEvidence("the run names more report files than any does", "see what writes /.repair-*/out/reports")
     names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")
     patterns = [_glob(pattern) for pattern in control.task.junit]
-    number = 0
-    for name in sorted(set(names) - {""}):
-        if not any(pattern.fullmatch(name.removeprefix("./")) for pattern in patterns):
-            continue
+    matching = [n for n in sorted(set(names) - {""}) if any(p.fullmatch(n.removeprefix("./")) for p in patterns)]
+    if len(matching) > MAX_REPORTS:
+        raise NoEvidence(f"there are more than {MAX_REPORTS} report files", "name fewer in `junit`")
+    left = MAX_OUT
+    for number, name in enumerate(matching, 1):
         path = name if name.startswith("/") else f"{control.task.workdir}/{name}"
-        entry = box.get(path, junit.MAX_BYTES)
+        entry = box.get(path, min(junit.MAX_BYTES, left))
         if entry is None or entry.link is not None or entry.directory:
             raise NoEvidence(f"the report {printable(name)} is no plain file", "see what the test command writes there")
         if begun is None or entry.mtime < int(begun.mtime):
             raise NoEvidence(
                 f"the report {printable(name)} is older than the run", "remove it from the image, or name another file"
             )
-        number += 1
+        left -= len(entry.content)
         (directory / f"report-{number}.xml").write_bytes(entry.content)
 
 

@@ -10,19 +10,21 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import filelock
 import orjson
 
+from repair import journal
 from repair.documents import inline, policy_document, sha256
 from repair.errors import DiskFull, StoreError, UsageError
-from repair.model import Inputs, ListName, Observed, Outcome, Panel, Policy, Run, Task
+from repair.model import Inputs, ListName, Panel, Policy, Run, Task
 
 RECORD = "repair.json"
 OUTCOMES = "outcomes.json"
@@ -211,7 +213,7 @@ class Workspace:
             above.mkdir(parents=True, exist_ok=True)
             while True:
                 with self._lock:
-                    self._attempts += 1
+                    self._attempts = max([self._attempts, *(_number(path) for path in above.iterdir())]) + 1
                     path = above / f"{self.run_id}-{self._attempts:04d}-{label}"
                 try:
                     path.mkdir()
@@ -260,10 +262,7 @@ class Workspace:
     def recall(self, key: str) -> Run | None:
         """The run that was observed for a control with this digest, or None. What is not whole counts as absent."""
         content = read_if_there(self.root / "journal" / f"{key}.json")
-        try:
-            return None if content is None else _read_run(orjson.loads(content))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None
+        return None if content is None else journal.read(content)
 
     def note(self, task: Task, key: str, run: Run, attempts: Iterable[Path]) -> None:
         """Keep an observed run for the next `repair run`, once its raw files are on the disk."""
@@ -272,7 +271,7 @@ class Workspace:
                 for file in attempt.iterdir():
                     _sync_file(file)
                 sync_directory(attempt)
-            source = self._temporary(task, orjson.dumps(_run_document(run)))
+            source = self._temporary(task, journal.entry(run))
             source.replace(self.root / "journal" / f"{key}.json")
             sync_directory(self.root / "journal")
 
@@ -358,49 +357,6 @@ def _sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def _run_document(run: Run) -> dict[str, Any]:
-    return {
-        "image": run.image,
-        "exit": run.exit,
-        "patch": run.patch,
-        "deadly": run.deadly,
-        "flags": run.flags,
-        "template": run.template,
-        "observed": _observed_document(run.observed),
-        **({"found": _observed_document(run.found)} if run.found else {}),
-        **({"broken": _observed_document(run.broken)} if run.broken else {}),
-    }
-
-
-def _observed_document(observed: Mapping[str, Observed]) -> dict[str, Any]:
-    return {
-        test: [seen.outcome, seen.cause, dict(seen.members)] if seen.members else [seen.outcome, seen.cause]
-        for test, seen in observed.items()
-    }
-
-
-def _read_run(document: Any) -> Run:
-    return Run(
-        document["image"],
-        document["exit"],
-        _read_observed(document["observed"]),
-        document["patch"],
-        tuple(document["deadly"]),
-        tuple(document["flags"]),
-        tuple(document["template"]),
-        _read_observed(document.get("found", {})),
-        _read_observed(document.get("broken", {})),
-    )
-
-
-def _read_observed(document: Any) -> dict[str, Observed]:
-    observed = {}
-    for test, (outcome, cause, *members) in document.items():
-        below = {member: Outcome(found) for member, found in members[0].items()} if members else {}
-        observed[test] = Observed(Outcome(outcome), cause, below)
-    return observed
-
-
 def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
     """The newest log of one control of a task, confirmations aside; None where none is kept here.
 
@@ -413,7 +369,13 @@ def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
         for path in attempts
         if path.is_file() and path.resolve() == work / path.relative_to(panel.directory / WORK)
     )
-    return max(ours, key=lambda path: path.stat().st_mtime_ns, default=None)
+    return max(ours, key=lambda path: (_number(path.parent), path.stat().st_mtime_ns), default=None)
+
+
+def _number(attempt: Path) -> int:
+    """Which attempt at its task this is: they are numbered on from run to run, whatever the clock says."""
+    found = re.match(r"[^-]*-\d+-[0-9a-f]+-(\d+)-", attempt.name)  # after a run's id: host, process, random
+    return int(found[1]) if found else 0
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -195,5 +196,12 @@ def number(count: int, noun: str) -> str:
 
 
 def quoted(path: Path) -> str:
-    """A path for a shell."""
-    return shlex.quote(str(path))
+    """A path for a shell; what could steer a terminal is spelt as bash, ksh and zsh read it between `$'` and `'`."""
+    text = str(path)
+    return shlex.quote(text) if printable(text) == text else f"$'{''.join(map(_spelt, text))}'"
+
+
+def _spelt(char: str) -> str:
+    if printable(char) == char:
+        return f"\\{char}" if char in "\\'" else char
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))

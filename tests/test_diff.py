@@ -234,6 +234,13 @@ REVERSED: dict[str, tuple[bytes, bytes]] = {
             b"GIT binary patch\nliteral 1\nIcmZPo000310RR91\n\nliteral 1\nIcmZPs000620ssI2\n\n"
         ),
     ),
+    "an old diff of one file, then only another's mode": (
+        EDIT.removeprefix(b"diff --git a/x b/x\n") + b"diff --git a/s b/s\nold mode 100644\nnew mode 100755\n",
+        (
+            b"diff --git a/s b/s\nold mode 100755\nnew mode 100644\n\n"
+            b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-two\n+one\n same\n"
+        ),
+    ),
     "two files, and a mail around them": (
         b"Subject: mend\n\n" + EDIT + b"\n" + new("y") + b"-- \n2.39.5\n",
         (

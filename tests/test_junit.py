@@ -279,6 +279,63 @@ def test_depth_inside_a_testcase_is_capped() -> None:
         read(case("<properties>" * 500 + "</properties>" * 500))
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<testcase name='a'/>" * 9, "more than 8 test cases"),
+        ("<testcase name='a'>" + "<system-out/>" * 17 + "</testcase>", "more elements than a report has"),
+        ("<testcase name='a'>" + "<x><x/><x/></x>" * 6 + "</testcase>", "more elements than a report has"),
+        ("<properties/>" * 32, "more elements than a report has"),
+    ],
+    ids=["cases", "elements in a case", "elements below them", "elements"],
+)
+def test_numbers_are_capped(monkeypatch: pytest.MonkeyPatch, body: str, said: str) -> None:
+    for name, most in (("MAX_CASES", 8), ("MAX_IN_CASE", 16), ("MAX_ELEMENTS", 32)):
+        monkeypatch.setattr(junit, name, most)
+    most_of_all = "<testcase name='a'/>" * 7 + "<testcase name='a'>" + "<system-out/>" * 16 + "</testcase>"
+    assert len(read(suite(most_of_all)).cases) == 8
+    with pytest.raises(ReportError, match=said):
+        read(suite(body))
+
+
+@pytest.mark.parametrize("begin", ["<!--", "<testcase name='", "<?pi ", "<testcase "], ids=str.split)
+def test_a_tag_without_an_end_is_refused(begin: str) -> None:
+    with pytest.raises(ReportError, match="a tag or comment of more than 8 MiB"):
+        read(("<testsuite>" + begin + 'x="" ' * (2 << 20)).encode())
+
+
+def test_a_long_tag_is_read() -> None:
+    message = "x" * (6 << 20)
+    (found,) = read(case(f"<failure message='{message}'/>")).cases
+    assert found.outcome is Outcome.FAILED
+
+
+# ---- what XML forbids, and encodings that are none
+
+SANITIZED_ALL = {
+    "a reference of 5,000 digits": b"<testsuite><testcase name='a&#%b;'/></testsuite>" % (b"1" * 5000),
+    **{
+        f"the codec {codec}": b"<?xml version='1.0' encoding='%b'?>" % codec.encode() + suite("<testcase name='a'/>")
+        for codec in ("punycode", "undefined", "unicode_escape", "rot13", "zlib")
+    },
+}
+
+
+@pytest.mark.parametrize("data", SANITIZED_ALL.values(), ids=SANITIZED_ALL)
+def test_what_breaks_python_itself_is_replaced(data: bytes) -> None:
+    report = read(data)
+    assert report.flags == {junit.SANITIZED}
+    assert [found.name.strip("\ufffd") for found in report.cases] == ["a"]
+
+
+@pytest.mark.parametrize("before", range(junit.CHUNK - 12, junit.CHUNK + 1))
+def test_a_forbidden_reference_is_replaced_wherever_chunks_part(before: int) -> None:
+    start = "<testsuite><testcase name='a'><system-out>"
+    text = start + "ö" * ((before - len(start)) // 2) + "&#x0;&#0;</system-out></testcase></testsuite>"
+    report = read(text.encode())
+    assert (len(report.cases), report.flags) == (1, frozenset({junit.SANITIZED}))
+
+
 _MEASURED = """
 import gzip, io, resource, sys
 from repair import junit
@@ -320,7 +377,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked_whole() -> None:
     packed = gzip.compress(b"<testsuite>") + member * (junit.MAX_BYTES // (64 << 20))
     assert len(packed) < 1 << 20
     said, grown = measured(packed)
-    assert said == "r.xml_holds_more_than_512_MiB"
+    assert said == "r.xml_holds_more_than_256_MiB"
     assert grown < 3 * (junit.MAX_BYTES >> 20)
 
 

@@ -32,7 +32,7 @@ _FORMATS = {
     "r2e": ("commands", "draft", "swebench"),
     "harbor_script": ("commands", "draft", "lists", "rawjson", "verifier"),
     "harbor": (
-        *("draft", "files", "harbor_script", "lists", "rawjson", "verifier"),
+        *("draft", "files", "harbor_script", "lists", "rawjson", "tomls", "verifier"),
         *("gym", "live", "multi", "pro", "rebench", "smith", "swebench"),
     ),
     "task_repo": ("commands", "draft", "files", "lists", "rawjson", "swebench", "verifier"),
@@ -41,7 +41,8 @@ _FORMATS = {
     ),
     "scribe": (),
     "keys": (),
-    "native": ("keys",),
+    "tomls": (),
+    "native": ("keys", "tomls"),
     "imported": ("draft", "keys", "native", "rawjson", "registry", "scribe", "sources"),
     "copies": ("draft", "imported", "lists", "parquet", "registry", "sources", "verifier"),
 }
@@ -89,8 +90,15 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.formats",
             *FORMATS,
             "repair.archive",
+            "repair.attempts",
             "repair.context",
+            "repair.retry",
+            "repair.scratch",
+            "repair.tunnel",
             "repair.sandbox",
+            "repair.sandbox.connection",
+            "repair.sandbox.container",
+            "repair.sandbox.images",
             "repair.patch",
             "repair.evidence",
             "repair.runner",
@@ -99,6 +107,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.documents",
             "repair.minted",
             "repair.schemas",
+            "repair.journal",
             "repair.store",
             "repair.runs",
             "repair.reports",
@@ -123,8 +132,11 @@ INSIDE = "repair.inside"  # runs in containers: in no ring
 # Within a ring a module imports what is named here; there is no way round in circles.
 BESIDE: dict[str, frozenset[str]] = {
     **{name: beside for name, beside in FORMATS.items() if beside},
+    "repair.formats.copies": FORMATS["repair.formats.copies"] | {"repair.scratch"},
     "repair.formats.imported": FORMATS["repair.formats.imported"] | {"repair.documents", "repair.store"},
-    "repair.own": frozenset({"repair.archive", "repair.formats.verifier", "repair.patch", "repair.runner"})
+    "repair.own": frozenset(
+        {"repair.archive", "repair.attempts", "repair.formats.verifier", "repair.patch", "repair.runner"}
+    )
     | {"repair.sandbox"},
     "repair.templates": frozenset({"repair.junit", "repair.record"}),
     "repair.resolve": frozenset({"repair.junit", "repair.record", "repair.templates"}),
@@ -138,14 +150,20 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.report.changes": frozenset({"repair.comparison", "repair.report.terminal", "repair.report.words"}),
     "repair.report.markdown": frozenset({"repair.comparison", "repair.report.changes"}),
     "repair.report.diff_document": frozenset({"repair.comparison"}),
-    "repair.revisions": frozenset({"repair.store"}),
+    "repair.revisions": frozenset({"repair.scratch", "repair.store"}),
     "repair.comparing": frozenset({"repair.check", "repair.gate"}),
-    "repair.sandbox": frozenset({"repair.archive", "repair.context"}),
-    "repair.patch": frozenset({"repair.archive", "repair.sandbox"}),
-    "repair.evidence": frozenset({"repair.sandbox"}),
-    "repair.runner": frozenset({"repair.archive", "repair.evidence", "repair.patch", "repair.sandbox"}),
+    "repair.sandbox": frozenset({f"repair.sandbox.{name}" for name in ("connection", "container", "images")}),
+    "repair.sandbox.connection": frozenset({"repair.context", "repair.tunnel"}),
+    "repair.sandbox.container": frozenset({"repair.archive", "repair.sandbox.connection"}),
+    "repair.sandbox.images": frozenset({"repair.retry", "repair.sandbox.connection"}),
+    "repair.patch": frozenset({"repair.archive", "repair.sandbox", "repair.scratch"}),
+    "repair.tunnel": frozenset({"repair.scratch"}),
+    "repair.evidence": frozenset({"repair.attempts", "repair.sandbox"}),
+    "repair.runner": frozenset(
+        {"repair.archive", "repair.attempts", "repair.evidence", "repair.patch", "repair.retry", "repair.sandbox"}
+    ),
     "repair.schemas": frozenset({"repair.documents", "repair.formats.keys"}),
-    "repair.store": frozenset({"repair.documents"}),
+    "repair.store": frozenset({"repair.documents", "repair.journal"}),
     "repair.runs": frozenset({"repair.documents", "repair.store"}),
     "repair.derivation": frozenset({"repair.resolve", "repair.rules", "repair.table", "repair.templates"}),
     "repair.discrepancies": frozenset({"repair.derivation", "repair.ranking", "repair.resolve", "repair.table"}),

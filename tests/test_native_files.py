@@ -80,6 +80,7 @@ def test_a_key_that_stands_twice_is_refused(panel: Path, make_task: MakeTask) ->
     ("text", "said"),
     [
         ("name = ", "no valid TOML"),
+        ("a" + ".a" * 7000 + " = 1", "more than 6000 dots"),
         ("name = 'a'\nname = 'b'", "no valid TOML"),
         ("name = 5", "name: expected a text"),
         ("name = ''", "name: expected a text"),
@@ -178,9 +179,14 @@ def test_oracle_patch_that_changes_nothing(panel: Path, make_task: MakeTask, con
     assert f"{task}/oracle.patch is empty" in refusal(panel)
 
 
-def test_a_file_too_large_is_not_read(panel: Path, make_task: MakeTask) -> None:
-    os.truncate(make_task() / "oracle.patch", native.MAX_BYTES + 1)
-    assert "oracle.patch is larger than" in refusal(panel)
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("oracle.patch", native.MAX_BYTES), ("task.json", native.MAX_TASK), ("../panel.toml", native.MAX_PANEL)],
+)
+def test_a_file_too_large_is_not_read(panel: Path, make_task: MakeTask, name: str, most: int) -> None:
+    file = (make_task() / name).resolve()
+    os.truncate(file, most + 1)
+    assert f"{file} is larger than {most >> 20} MiB" in refusal(panel)
 
 
 def test_every_wrong_task_has_its_line(panel: Path, make_task: MakeTask) -> None:

@@ -81,7 +81,7 @@ TOLD_OTHERWISE: dict[str, tuple[Control, Control]] = {
 
 
 def selected(control: Control) -> bytes:
-    [entry] = [entry for entry in runner._entries(control, "/here", [], ()) if entry.path.endswith("select.json")]
+    [entry] = [entry for entry in runner._entries(control, "/here", (), ()) if entry.path.endswith("select.json")]
     return entry.content
 
 

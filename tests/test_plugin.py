@@ -226,6 +226,40 @@ def test_a_child_that_goes_on_writes_into_neither_record_nor_verdict(work: Path,
     assert run.record.started == 2
 
 
+# ---- what somebody else does to its record
+
+RECORD = "'../work.repair/out/record-main.jsonl'"
+TAMPERS = {
+    "adds a line": f"open({RECORD}, 'a').write('[\"done\", \"x\"]\\n')",
+    "cuts it": f"open({RECORD}, 'w').close()",
+    "removes it": f"os.remove({RECORD})",
+    "replaces it": f"shutil.copy({RECORD}, 'copy'); os.rename('copy', {RECORD})",
+}
+
+
+@pytest.mark.parametrize("body", TAMPERS.values(), ids=TAMPERS)
+def test_a_record_that_somebody_else_changes_is_damaged(work: Path, python: str, body: str) -> None:
+    write(work, test_t=f"import os\nimport shutil\n\n\ndef test_a():\n    {body}\n\n\n{TWO[24:]}")
+    run = hostpytest.run(work, [A, B], python=python)
+    assert "changed by somebody else" in run.record.damaged
+    with pytest.raises(NoEvidence, match="the plugin's record is damaged"):
+        run.judged()
+
+
+def test_a_record_whose_descriptor_is_lost_goes_on(work: Path, python: str) -> None:
+    body = "\n    ".join(
+        (
+            "for fd in range(3, 64):",
+            "    try:",
+            "        if 'record-' in os.readlink('/proc/self/fd/%d' % fd): os.close(fd)",
+            "    except OSError: pass",
+        )
+    )
+    write(work, test_t=f"import os\n\n\ndef test_a():\n    {body}\n\n\n{TWO[24:]}")
+    run = hostpytest.run(work, [A, B], python=python)
+    assert run.outcomes == {A: "passed", B: "failed"}
+
+
 # ---- whatever surrounds it
 
 SURROUNDINGS: dict[str, dict[str, str]] = {

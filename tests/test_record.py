@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -276,6 +277,30 @@ def test_lone_surrogates_are_spelt_so_that_every_encoder_takes_them() -> None:
 def test_a_line_of_many_megabytes_is_read() -> None:
     found = read(*ran(SETUP, report("call", "failed", False, "x" * (8 << 20)), TEARDOWN))
     assert len(found.outcomes[ID][1]) == 300
+
+
+def test_a_line_that_no_plugin_writes_damages_the_record() -> None:
+    stream = io.BytesIO(b'["internal", "' + b"x" * record.MAX_LINE + b'"]\n')
+    found = record.read({"main": stream})
+    assert found.damaged == "main: larger than what the plugin writes"
+    assert stream.tell() <= record.MAX_LINE + 1  # the rest was not read
+
+
+def test_more_events_than_a_run_has_damage_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "MAX_EVENTS", 6)
+    assert not read(*ran(SETUP, CALL, TEARDOWN)).damaged
+    assert read(*ran(SETUP, CALL, TEARDOWN, TEARDOWN)).damaged == "main: larger than what the plugin writes"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [["item", "t" * 100_000, None, list(range(1, 100_000))], ["item", "ab", "t" * 100_000, [1] * 100_000]],
+    ids=["of its id", "of the other form"],
+)
+def test_groups_of_one_item_do_not_fill_the_memory(event: list[Any]) -> None:
+    found = read(event)
+    assert found.damaged.startswith("main: ")
+    assert not found.items
 
 
 JSON = st.recursive(

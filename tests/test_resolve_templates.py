@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ UNITTEST: Template = ("{name} ({classname})", "{name} ({classname}.{name})")
 JEST: Template = ("{classname} {name}", "{name}")
 
 
-def case(classname: str, name: str, outcome: Outcome = P, cause: str = "", **more: str) -> Case:
+def case(classname: str, name: str, outcome: Outcome = P, cause: str = "", **more: Any) -> Case:
     return Case(classname, name, outcome, cause, **more)
 
 

@@ -78,7 +78,8 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _complain(err: RepairError, *, as_json: bool) -> None:
-    print("\n".join(map(printable, f"repair: {err}".split("\n"))), file=sys.stderr)
+    """Print an error: what a stranger's line end begins is set in, and so no line of ours."""
+    print("\n    ".join(map(printable, f"repair: {err}".split("\n"))), file=sys.stderr)
     if as_json:
         error = {"kind": err.kind, "message": err.message, "next": err.next}
         print_json({"exit": err.code, "error": error})

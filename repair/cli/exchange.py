@@ -57,7 +57,7 @@ def import_panel(
     found = importing.run(source, panel, choice, Wants(image_template, test_cmd))
     try:
         with observing.connect() as sandbox:
-            importing.look_for_images(found, sandbox.references())
+            importing.look_for_images(found, sandbox.images.references())
     except EngineError as err:
         importing.look_for_images(found, err)
     code = int(bool(found.reasons))

@@ -44,6 +44,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to std
 Jobs = Annotated[
     int | None, typer.Option("-j", "--jobs", min=1, help="Containers at a time.", show_default="the engine's cores")
 ]
+Retries = Annotated[
+    int,
+    typer.Option(
+        "--retries", min=0, max=20, metavar="N", help="Try again, after a pause, what the engine fails to do."
+    ),
+]
 Build = Annotated[bool, typer.Option("--build/--no-build", help="Build images that are neither here nor pullable.")]
 
 

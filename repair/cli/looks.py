@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from repair.cause import printable
+from repair.cause import printable, shown_line
 from repair.cli.frame import Json, load, load_task, print_coloured, print_json
-from repair.errors import UsageError
+from repair.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from repair.model import Panel
@@ -52,12 +52,17 @@ def show(
 
 
 def _print_log(panel: Panel, kind: str) -> None:
+    """Print a log: as it is into a file or a pipe, and so that it cannot steer a terminal on one."""
     from repair.store import latest_log
 
     file = latest_log(panel, panel.tasks[0], kind)
     if file is None:
         raise UsageError(f"no log of {kind} is kept here", "logs stay on the machine that ran the controls")
     with file.open("rb") as stream:
+        if sys.stdout.isatty():
+            for line in stream:
+                print(shown_line(line.decode("utf-8", "replace")))
+            return
         while chunk := stream.read(1 << 20):
             sys.stdout.buffer.write(chunk)
     sys.stdout.flush()
@@ -89,7 +94,7 @@ def parse(
         for test, outcome in seen.outcomes.items():
             print(f"{outcome:8} {files.shown(test)}")
     for problem in seen.problems:
-        print(f"repair: {problem}", file=sys.stderr)
+        print(printable(f"repair: {problem}"), file=sys.stderr)
     if seen.problems:
         raise typer.Exit(ReportError.code)
 
@@ -102,18 +107,21 @@ def clean(
         bool, typer.Option("--all", help="Also those of other hosts' runs, about which nothing is known here.")
     ] = False,
 ) -> None:
-    """Remove the containers that killed runs left on the engine; those of a run that lives are spared.
+    """Remove the containers and temporary folders that killed runs left; those of a run that lives are spared.
 
     Example: repair clean
     """
+    from repair import scratch
     from repair.runs import is_dead, is_of_this_host, new_run_id
     from repair.sandbox import Sandbox
 
+    scratch.sweep()
     sandbox = Sandbox(new_run_id())
     left, removed = sandbox.left_over(), 0
     for identity, run_id, task in left:
         if is_dead(run_id) or (everything and not is_of_this_host(run_id)):
-            sandbox.remove(identity)
+            if not sandbox.remove(identity):
+                raise EngineError(f"could not remove {identity[:12]}", "see the engine's log, then clean again")
             removed += 1
             print(f"removed {identity[:12]} ({printable(task)})")
     spared = len(left) - removed
@@ -140,7 +148,7 @@ def doctor(
     ready = True
     for finding in examination.examine(loaded):
         ready = ready and finding.good
-        print(
-            f"{'ok  ' if finding.good else 'BAD '} {finding.what}" + (f"\n     {finding.next}" if finding.next else "")
-        )
+        print(printable(f"{'ok  ' if finding.good else 'BAD '} {finding.what}"))
+        if finding.next:
+            print(printable(f"     {finding.next}"))
     raise typer.Exit(0 if ready else 1)

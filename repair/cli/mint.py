@@ -17,6 +17,7 @@ from repair.cli.frame import (
     Jobs,
     Json,
     PanelArgument,
+    Retries,
     interruptible,
     load,
     print_coloured,
@@ -45,6 +46,7 @@ def mint(
     ] = False,
     jobs: Jobs = None,
     build: Build = True,
+    retries: Retries = 1,
     include: Include = None,
     exclude: Exclude = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Disregard journalled control runs.")] = False,
@@ -68,7 +70,7 @@ def mint(
         if panel.resolve() in output.resolve().parents:
             raise UsageError(f"{output} is in the panel itself", "name a directory beside it")
     loaded = load(panel, None, include, exclude, lists=False)
-    options = observing.Options(jobs, build, fresh)
+    options = observing.Options(jobs, build, fresh, retries=retries)
     plan = minting.Plan(repeats, all_tests)
     kept = "observed runs are kept, mint again to go on from there"
     with observing.connect() as sandbox, interruptible(sandbox, kept):

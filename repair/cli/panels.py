@@ -16,6 +16,7 @@ from repair.cli.frame import (
     Jobs,
     Json,
     PanelArgument,
+    Retries,
     interruptible,
     load,
     print_coloured,
@@ -34,6 +35,7 @@ def run(
     tasks: Annotated[list[str] | None, typer.Argument(help="Tasks by name or path; all without.")] = None,
     jobs: Jobs = None,
     build: Build = True,
+    retries: Retries = 1,
     include: Include = None,
     exclude: Exclude = None,
     fresh: Annotated[
@@ -58,7 +60,7 @@ def run(
     if verifier not in (None, "own"):
         raise UsageError(f"--verifier {verifier}: expected own")
     loaded = load(panel, tasks, include, exclude)
-    options = observing.Options(jobs, build, fresh, own=verifier is not None)
+    options = observing.Options(jobs, build, fresh, own=verifier is not None, retries=retries)
     if dry_run:
         plan = views.plan(loaded)
         text = "".join(f"{printable(name)}: {printable(what)}\n" for name, what in plan.items())
@@ -83,6 +85,7 @@ def check(
     rerun: Annotated[bool, typer.Option("--rerun", help="Run the controls again and compare, too.")] = False,
     jobs: Jobs = None,
     build: Build = True,
+    retries: Retries = 1,
     include: Include = None,
     exclude: Exclude = None,
     as_json: Json = False,
@@ -107,7 +110,7 @@ def check(
             interruptible(sandbox, kept),
             progress_to(len(loaded.tasks), as_json) as say,
         ):
-            again = pipeline.rerun(loaded, sandbox, observing.Options(jobs, build), say)
+            again = pipeline.rerun(loaded, sandbox, observing.Options(jobs, build, retries=retries), say)
     code = views.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
     if as_json:
         print_json(views.check_document(found, again, code))

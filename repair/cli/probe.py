@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from repair.cause import printable
-from repair.cli.frame import Build, Jobs, Json, interruptible, load_task, print_json, progress_to, width
+from repair.cli.frame import Build, Jobs, Json, Retries, interruptible, load_task, print_json, progress_to, width
 from repair.errors import UsageError
 
 
@@ -24,6 +24,7 @@ def probe(
     repeats: Annotated[int, typer.Option("-n", "--repeats", min=2, max=100, help="Runs under each condition.")] = 5,
     jobs: Jobs = None,
     build: Build = True,
+    retries: Retries = 1,
     as_json: Json = False,
 ) -> None:
     """Run tests under both controls, each alone and in the suite, without and with a network, to tell why they change.
@@ -38,7 +39,7 @@ def probe(
 
     loaded = load_task(task_dir, lists=False)
     plan = probing.Plan(_checked(ids), repeats)
-    options = observing.Options(jobs, build, fresh=True)
+    options = observing.Options(jobs, build, fresh=True, retries=retries)
     with (
         observing.connect() as sandbox,
         interruptible(sandbox, "a probe keeps nothing"),

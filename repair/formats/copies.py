@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from repair.formats.imported import FILE, FOLDER, Source
 from repair.formats.sources import Container
 from repair.formats.verifier import Verifier
 from repair.model import Task
+from repair.scratch import Scratch
 
 LISTS_ONLY = Wants(image_template="any", test_cmd="true")  # where a row says no image or command
 Gone = tuple[frozenset[str], frozenset[str]]  # dropped F2P and P2P
@@ -175,7 +175,7 @@ def _verifier(source: Source, gone: Gone, kept: tuple[str, ...]) -> Verifier | N
     known = registry.DIRECTORIES[source.format]
     if known.verifier is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="repair-copy-") as name:
-        copy = Path(name) / source.directory.parent.name
+    with Scratch("copy") as folder:
+        copy = folder / source.directory.parent.name
         copy_directory(source, known, gone, None, copy)
         return known.verifier(copy, kept)

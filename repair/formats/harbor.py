@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from repair.formats import files, gym, harbor_script, lists, live, multi, pro, rebench, smith, swebench
+from repair.formats import files, gym, harbor_script, lists, live, multi, pro, rebench, smith, swebench, tomls
 from repair.formats.draft import DirectoryFormat, Draft, Row, RowError, RowFormat, Wants, optional_text
 from repair.formats.rawjson import replace_values
 from repair.formats.verifier import Verifier
@@ -193,7 +192,7 @@ def _settings(directory: Path) -> dict[str, Any]:
 
 def _toml(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomls.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as err:
         raise RowError(SETTINGS, f"is no valid TOML: {err}") from None
 
@@ -377,7 +376,7 @@ def _recorded(text: str, record: str) -> str:
     metadata = before.get("metadata", {})
     try:
         wanted = {**before, "metadata": {**metadata, "repair_record": value}}
-        return new if tomllib.loads(new.removeprefix("\ufeff")) == wanted else text
+        return new if tomls.loads(new.removeprefix("\ufeff")) == wanted else text
     except (ValueError, TypeError):
         return text
 

@@ -224,9 +224,9 @@ def read(directory: Path) -> Source | None:
         known = registry.DIRECTORIES if source.container is Container.DIRECTORY else registry.ROWS
         if source.format not in known:
             raise UsageError(f"{file}: there is no format {source.format!r} of this kind", "was it a later version's?")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as err:
+        now = tree_digest(source.directory) if source.container is Container.DIRECTORY else sha256(source.row())
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as err:
         raise UsageError(f"{file} is not what an import wrote ({type(err).__name__}: {err})", "import again") from None
-    now = tree_digest(source.directory) if source.container is Container.DIRECTORY else sha256(source.row())
     if now != source.sha256:
         raise UsageError(f"the source of {directory} is not what was imported", "restore it, or import again")
     return source

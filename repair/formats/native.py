@@ -7,7 +7,6 @@ types and defaults are those of `keys` and nothing else.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ import orjson
 
 from repair.cause import printable
 from repair.errors import UsageError
+from repair.formats import tomls
 from repair.formats.keys import (
     FILL_IN,
     GATE,
@@ -35,6 +35,8 @@ from repair.formats.keys import (
 from repair.model import Panel, Policy, Task
 
 MAX_BYTES = 256 << 20  # of one file of a task
+MAX_TASK = 32 << 20  # of a task.json, which may take fifty times its size in memory
+MAX_PANEL = 1 << 20  # of a panel.toml
 PERMISSIONS = "check its permissions"
 FIELDS = {"FAIL_TO_PASS": "f2p", "PASS_TO_PASS": "p2p"}
 BY_HAND = ("instruction.md", "oracle.patch", "tests.patch", "environment/Dockerfile")  # what `repair new` begins
@@ -83,8 +85,9 @@ def load_settings(directory: Path) -> dict[str, Any]:
         raise UsageError(f"{directory} is no directory", "name the directory that holds panel.toml")
     if not is_there(file, Path.is_file):
         raise UsageError(f"{directory} is no panel: it has no panel.toml", "name the directory that holds panel.toml")
+    text = decode(read_bytes(file, MAX_PANEL), file)
     try:
-        raw = tomllib.loads(decode(read_bytes(file), file))
+        raw = tomls.loads(text)
     except ValueError as err:
         raise UsageError(f"{file}: no valid TOML: {err}", "mend that line") from None
     except RecursionError:
@@ -153,7 +156,7 @@ def _is_unfilled(file: Path) -> bool:
 
 
 def _parse(file: Path) -> dict[str, Any]:
-    text = decode(read_bytes(file), file)
+    text = decode(read_bytes(file, MAX_TASK), file)
     try:
         raw = orjson.loads(text)
     except orjson.JSONDecodeError as err:
@@ -199,14 +202,14 @@ def _read_keys(raw: Mapping[str, Any], keys: Keys, file: Path, section: str = ""
     return values
 
 
-def read_bytes(file: Path) -> bytes:
+def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes:
     """A file's content, or a `UsageError` that says why it cannot be had."""
     try:
         if not file.is_file():
             problem = "is no plain file" if file.exists() else "is missing"
             raise UsageError(f"{file} {problem}", "every task needs task.json and oracle.patch")
-        if file.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{file} is larger than {MAX_BYTES >> 20} MiB", "no task needs that")
+        if file.stat().st_size > most:
+            raise UsageError(f"{file} is larger than {most >> 20} MiB", "no task needs that")
         return file.read_bytes()
     except OSError as err:
         raise UsageError(f"{file} cannot be read: {err.strerror}", "check its permissions") from None

@@ -72,8 +72,8 @@ def _settings(text: str) -> dict[str, Any]:
         raise UsageError("reading SWE-bench task repos needs PyYAML", install) from None
     try:
         found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
-        said = " ".join(str(err).split())
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as err:
+        said = " ".join(str(err).split())  # PyYAML's own errors, and what its constructors trip over, as in `!!int ""`
         raise RowError(SETTINGS, f"is no valid YAML: {said}") from None
     if not isinstance(found, dict):
         raise RowError(SETTINGS, f"expected keys with values, found {type(found).__name__}")

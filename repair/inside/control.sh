@@ -6,13 +6,13 @@
 #   HERE/in/junit      glob patterns of report files, one a line, relative to the working directory
 #   HERE/in/test_cmd   the command as a text, where COMMAND is "-"
 #   HERE/out/begun     written first; reports that are older are not this run's
-#   HERE/out/exit      the command's exit status, written when it has ended
+#   HERE/out/exit      the command's exit status, written when it has ended; "-" until then
+#   HERE/out/disk      what was free at the end, in blocks and in files, where the image has a df
 #   HERE/out/memory    the kernel's count of memory kills
 #   HERE/out/reports   the report files that this run wrote, one a line
-here=$1
-cd -- "$2" || exit 97
-shift 2
-: > "$here/out/begun" || exit 97
+#
+# All of it is functions, so that sh has read it before the first test runs: a test may write over this file.
+# It ends with 0 whatever the command's status is: any other end is somebody else's doing.
 
 fits() { # does a file's name fit a pattern, each `**/` of it standing for any folders or none?
     case $2 in
@@ -21,7 +21,7 @@ fits() { # does a file's name fit a pattern, each `**/` of it standing for any f
     esac
 }
 
-matches() { # every file that a pattern names (the client looks closer)
+matches() { # every file that one of the patterns on stdin names (the client looks closer)
     # `**` stands for folders at any depth: a repo's own fixtures may look like reports, so only what is new counts there
     IFS=
     while read -r pattern; do
@@ -42,37 +42,84 @@ matches() { # every file that a pattern names (the client looks closer)
                 done
                 ;;
         esac
-    done < "$here/in/junit"
+    done
 }
 
-while IFS= read -r file; do
-    rm -f -- "$file"
-    if [ -e "$file" ] || [ -L "$file" ]; then
-        echo "repair: cannot delete $file, which a patch deletes" >&2
-        exit 98
-    fi
-    folder=${file%/*}
-    while rmdir "$folder" 2>/dev/null; do folder=${folder%/*}; done # as git does with folders left empty
-done < "$here/in/delete"
+delete() { # the files that a patch deletes
+    while IFS= read -r file; do
+        rm -f -- "$file"
+        if [ -e "$file" ] || [ -L "$file" ]; then
+            echo "repair: cannot delete $file, which a patch deletes" >&2
+            exit 98
+        fi
+        folder=${file%/*}
+        while rmdir "$folder" 2>/dev/null; do folder=${folder%/*}; done # as git does with folders left empty
+    done < "$here/in/delete"
+}
 
-(matches) | while IFS= read -r file; do rm -f -- "$file"; done
-rm -rf /tmp/repair-junit /tmp/repair-junit-*.xml # where our own options have reports written
-if [ -d "$here/plugin" ]; then
-    PYTHONPATH=$here/plugin${PYTHONPATH:+:$PYTHONPATH}
-    export PYTHONPATH
-fi
-if [ "$1" = - ]; then
-    shift
-    if bash -c : 2>/dev/null; then
-        bash "$here/in/test_cmd" "$@"
+free() { # ends with a line of its own, since a longer text may have stood there before
+    df -Pk / /tmp .
+    df -Pi / /tmp .
+    echo end
+}
+
+plain() { # have plain files of these names, or none: a test may have made links or pipes of them
+    for name in "$@"; do
+        if [ -L "$here/out/$name" ] || [ ! -f "$here/out/$name" ]; then rm -rf "$here/out/$name"; fi
+    done
+}
+
+end_what_is_left() { # whatever the command has started and left running has no say in what is read now
+    # Only as the child of the container's init, where nobody else's processes are, and only with sh's own `kill`,
+    # which spares this shell.
+    case $PPID:$here:$(command -v kill) in
+        1:/.repair-*:kill) kill -9 -1 2>/dev/null ;;
+    esac
+}
+
+run() { # the test command
+    if [ "$1" = - ]; then
+        shift
+        if bash -c : 2>/dev/null; then
+            bash "$here/in/test_cmd" "$@"
+        else
+            sh "$here/in/test_cmd" "$@"
+        fi
     else
-        sh "$here/in/test_cmd" "$@"
+        command -- "$@" # and none of the functions here
     fi
-else
-    "$@"
-fi
-status=$?
-(matches) > "$here/out/reports"
-# how often the kernel killed for memory here, by cgroup 2 or 1: the engine's own word may come too late
-cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control > "$here/out/memory" 2>/dev/null
-printf '%s\n' "$status" > "$here/out/exit"
+}
+
+main() {
+    here=$1
+    cd -- "$2" || exit 97
+    shift 2
+    : > "$here/out/begun" || exit 97
+    # Written now, and later in place: where the tests fill the disk there is room for nothing new.
+    free > "$here/out/disk" 2>/dev/null
+    printf '%-7s\n' - > "$here/out/exit"
+    delete
+    patterns=
+    while IFS= read -r line; do
+        patterns="$patterns$line
+"
+    done < "$here/in/junit"
+    printf %s "$patterns" | (matches) | while IFS= read -r file; do rm -f -- "$file"; done
+    rm -rf /tmp/repair-junit /tmp/repair-junit-*.xml # where our own options have reports written
+    if [ -d "$here/plugin" ]; then
+        PYTHONPATH=$here/plugin${PYTHONPATH:+:$PYTHONPATH}
+        export PYTHONPATH
+    fi
+    run "$@"
+    status=$?
+    end_what_is_left
+    plain reports memory disk exit
+    printf %s "$patterns" | (matches) > "$here/out/reports"
+    # how often the kernel killed for memory here, by cgroup 2 or 1: the engine's own word may come too late
+    cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control > "$here/out/memory" 2>/dev/null
+    free 1<> "$here/out/disk" 2>/dev/null
+    printf '%-7s\n' "$status" 1<> "$here/out/exit"
+    exit 0
+}
+
+main "$@"

@@ -21,12 +21,13 @@ Selection happens among what pytest collected, so an id that names nothing canno
 import fnmatch
 import json
 import os
+import threading
 import types
 
 import pytest
 
 # Kept apart from the modules: tests replace `os.open`, `json.dumps` and the like.
-_open, _write, _close, _fstat, _getpid = os.open, os.write, os.close, os.fstat, os.getpid
+_open, _write, _stat, _fstat, _getpid = os.open, os.write, os.stat, os.fstat, os.getpid
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CWD = os.getcwd()
 _PID = os.getpid()
@@ -35,11 +36,17 @@ _MAX_TEXT = 20000
 
 
 class Record(object):
-    """Appends events to one file, once it is open; silent in a process that was forked from ours."""
+    """Appends events to one file, once it is open; silent in a process that was forked from ours.
+
+    Tests may reach the file. What anybody else does to it is said in it, by an event that no reader knows: a record
+    that was changed is no evidence.
+    """
 
     def __init__(self):
         self.path, self.early = None, []
         self.fd, self.identity = None, None
+        self.sizes = None  # least and most bytes that the file may hold: a write may be interrupted
+        self.lock = threading.RLock()
 
     def open(self, worker):
         """Name the file, and write what happened before its name was known."""
@@ -53,22 +60,40 @@ class Record(object):
         if self.path is None:
             self.early.append(event)
             return
+        with self.lock:
+            changed = self._look()
+            if changed:
+                self._append("changed by somebody else", changed)
+            self._append(*event)
+
+    def _append(self, *event):
         line = (_encode(event) + "\n").encode("ascii")
-        if not self._is_ours():  # a test may close every descriptor, and the number may be somebody else's by now
-            self.fd = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            stat = _fstat(self.fd)
-            self.identity = (stat.st_dev, stat.st_ino)
-            _keep_from_children(self.fd)
+        size = _fstat(self.fd).st_size
+        self.sizes = (size, size + len(line))
         _write(self.fd, line)
 
-    def _is_ours(self):
-        if self.fd is None:
-            return False
-        try:
-            stat = _fstat(self.fd)
-        except OSError:
-            return False
-        return (stat.st_dev, stat.st_ino) == self.identity
+    def _look(self):
+        """Have the file open; what has happened to it since our last line, if anything has."""
+        before = self.identity
+        if _identity(_fstat, self.fd) != before or _identity(_stat, self.path) != before or before is None:
+            # a test may close every descriptor, and the number may be somebody else's by now
+            self.fd = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self.identity = _identity(_fstat, self.fd)
+            _keep_from_children(self.fd)
+        if before is None:
+            return None
+        if self.identity != before:
+            return "another file has its name"
+        size = _fstat(self.fd).st_size
+        return None if self.sizes[0] <= size <= self.sizes[1] else "%d bytes for %d" % (size, self.sizes[1])
+
+
+def _identity(stat, which):
+    try:
+        found = stat(which)
+    except (OSError, TypeError):  # nothing is there, or nothing was open yet
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _keep_from_children(fd):

@@ -125,7 +125,7 @@ class Lab:
         return self.observe_control(control)
 
     def observe_control(self, control: Control) -> Run:
-        image = self.sandbox.image(control.task, False, lambda _: None)
+        image = self.sandbox.images.get(control.task, False, lambda _: None)
         return runner.observe(self.sandbox, control, image, self.fresh)
 
     def run(self, panel: Path, **options: Any) -> dict[str, pipeline.Result]:

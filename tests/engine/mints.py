@@ -231,7 +231,7 @@ def note(lab: Lab, panel: Path, control: Control, seen: Mapping[str, Observed]) 
 
     What chance would decide is decided by whoever notes it.
     """
-    image = lab.sandbox.image(control.task, False, lambda _: None)
+    image = lab.sandbox.images.get(control.task, False, lambda _: None)
     listed = {test: seen.get(test, Observed(Outcome.MISSING, "not collected")) for test in control.ids}
     run = Run(image.id, 1, listed, found={} if control.files is None else seen)
     workspace = Workspace(native.load(panel, lists=False), "noted")

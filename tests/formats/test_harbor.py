@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from repair import diff
+from repair.formats import tomls
 from repair.formats.draft import RowError, Wants
 from repair.formats.harbor import FORMAT, verifier
 
@@ -449,6 +450,7 @@ ERRORS: dict[str, tuple[dict[str, str | bytes | None], str, str]] = {
     "no reference": ({"config": a_config(patch="")}, "solution", "holds a script and no diff"),
     "no solution at all": ({"config": a_config(patch=""), "solve": None}, "solution", "holds a script and no diff"),
     "no instruction": ({"instruction": None}, "instruction.md", "is missing"),
+    "settings with a key of many parts": ({"settings": "a" + ".a" * 7000 + " = 1"}, "task.toml", "more than 6000 dots"),
     "settings that are no TOML": ({"settings": "a = "}, "task.toml", "no valid TOML"),
     "a text for cores": ({"settings": '[environment]\ncpus = "2"'}, "task.toml environment.cpus", "a number above 0"),
     "no time": ({"settings": "[verifier]\ntimeout_sec = 0"}, "task.toml verifier.timeout_sec", "a number above 0"),
@@ -779,3 +781,32 @@ def test_a_timeout_is_a_number_above_zero(timeout: str, tmp_path: Path) -> None:
     task = a_task(tmp_path, settings=f"[verifier]\ntimeout_sec = {timeout}\n")
     with pytest.raises(RowError, match=r"verifier\.timeout_sec: expected a number above 0"):
         verifier(task)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 10_000 + " = 1",
+        "[" + "a." * 10_000 + "a]",
+        "# '''\na" + ".a" * 10_000 + " = 1\n# '''",
+        'a = "\\""\nb' + ".b" * 10_000 + ' = "x"',
+    ],
+    ids=["key", "table", "between comments", "behind an escaped quote"],
+)
+def test_a_key_of_thousands_of_parts_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="dots outside of strings"):
+        tomls.loads(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ids = [" + '"tests/a.py::b",' * 10_000 + "]",
+        "a = '''\n" + "A sentence. " * 10_000 + "'''",
+        'a = """\n' + "A \\n sentence. " * 10_000 + '"""',
+        "# " + "." * 10_000 + "\na = 1",
+    ],
+    ids=["ids", "literal prose", "prose", "a comment"],
+)
+def test_dots_in_strings_and_comments_are_any_number(text: str) -> None:
+    assert set(tomls.loads(text)) <= {"a", "ids"}

@@ -277,6 +277,8 @@ SOURCES: dict[str, tuple[Any, str]] = {
     "without a format": ({"format": ...}, "is not what an import wrote (KeyError"),
     "in an unknown container": ({"container": "csv"}, "is not what an import wrote (ValueError"),
     "in no row": ({"number": "three"}, "is not what an import wrote (ValueError"),
+    "in a row beyond all numbers": ({"number": float("inf")}, "is not what an import wrote (OverflowError"),
+    "without its row": ({"row": ...}, "is not what an import wrote (KeyError"),
     "with another digest": ({"sha256": "0" * 64}, "is not what was imported; restore it, or import again"),
 }
 

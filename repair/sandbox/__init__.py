@@ -1,0 +1,187 @@
+"""The container engine: images, one container a control, files in and out. The only importer of docker.
+
+Everything crosses as tar archives through the Engine's API, so that a remote engine works as a local one does.
+What goes wrong comes out as one of the errors of `repair.errors`, never as docker's or requests' own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+import docker.errors
+import docker.types
+
+from repair.errors import EngineError, ImageError
+from repair.model import Image, Task
+from repair.sandbox.connection import Connection, Engine, translated
+from repair.sandbox.container import LOG_BYTES, Container, Ended
+from repair.sandbox.images import Images
+
+__all__ = ["DROPPED", "LOG_BYTES", "PIDS", "Container", "Ended", "Engine", "Sandbox"]
+
+PIDS = 2048
+# What engines give root beyond what it needs for a container's own files and processes; with it gone they all give the
+# same. By name, since Podman hands what is added after a drop of all to every user.
+DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETPCAP", "SYS_CHROOT")
+STOP = 4.0  # seconds that an interrupt waits for containers to go
+RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
+
+
+class Sandbox:
+    """A connection to one engine, shared by the threads of one run; `run_id` labels every container it makes."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self._lock = threading.Lock()
+        self._alive: set[str] = set()
+        self._closed = threading.Event()
+        self._unsure = False  # may a container of ours be left that no answer of the engine named, or removed?
+        self._connection = Connection()
+        self._api = self._connection.client.api
+        self.images = Images(self._connection)
+
+    def close(self) -> None:
+        """Let go of the connection, and remove what an engine that was away has kept of this run's containers."""
+        if self._unsure:
+            with contextlib.suppress(EngineError):
+                self._remove_all([identity for identity, run, _ in self.left_over() if run == self.run_id])
+        self._connection.close()
+
+    @property
+    def engine(self) -> Engine:
+        """Facts about the engine, as of the time the connection was made."""
+        return self._connection.engine
+
+    def ping(self) -> None:
+        """Raise `EngineLost` unless the engine answers."""
+        self._connection.ping()
+
+    @contextlib.contextmanager
+    def container(self, task: Task, image: Image, control: str, command: Sequence[str]) -> Iterator[Container]:
+        """A fresh container of the image that runs `command`, created and not yet started; removed whatever happens."""
+        if self.closed:
+            raise EngineError("the run is being stopped")
+        config = self._config(task, image, control, command)
+        try:
+            with translated("create a container"):
+                made = self._api.create_container_from_config(config, None)  # type: ignore[no-untyped-call]
+        except EngineError:
+            self._unsure = True
+            self.ping()  # an engine that died says so in many ways: name it
+            raise
+        identity: str = made["Id"]
+        with self._lock:
+            self._alive.add(identity)
+        try:
+            if self.closed:
+                raise EngineError("the run is being stopped")
+            if self._connection.is_podman:
+                self._refuse_late_volume(identity, task)
+            yield Container(self._connection, identity)
+        finally:
+            self._remove(identity)
+
+    def _config(self, task: Task, image: Image, control: str, command: Sequence[str]) -> dict[str, Any]:
+        api = self._api
+        host = api.create_host_config(
+            network_mode=task.network,
+            mem_limit=task.memory,
+            memswap_limit=task.memory,
+            nano_cpus=int(min(task.cpus, self.engine.cpus) * 1e9),
+            pids_limit=PIDS,
+            cap_drop=list(DROPPED),
+            security_opt=["no-new-privileges"],
+            init=True,
+            log_config=docker.types.LogConfig(type="json-file", config={"max-size": str(LOG_BYTES), "max-file": "1"}),
+        )
+        config: dict[str, Any] = api.create_container_config(
+            image.id,
+            list(command[1:]),
+            entrypoint=[command[0]],
+            user=task.user,
+            working_dir="/",  # the engine would make a working directory that is not there
+            environment=dict(task.env),
+            labels={RUN: self.run_id, TASK: task.instance_id, CONTROL: control},
+            host_config=host,
+            healthcheck=docker.types.Healthcheck(test=["NONE"]),
+        )
+        return config
+
+    def _refuse_late_volume(self, identity: str, task: Task) -> None:
+        """Raise where Podman hides the task's files: it fills a volume only when the container starts."""
+        with translated("look at a container's volumes"):
+            mounts = self._api.inspect_container(identity).get("Mounts") or ()
+        workdir = PurePosixPath(task.workdir)
+        for place in (PurePosixPath(mount["Destination"]) for mount in mounts):
+            if workdir.is_relative_to(place) or place.is_relative_to(workdir):
+                raise ImageError(
+                    f"{task.image} keeps {place} in a volume, which Podman fills too late to patch",
+                    "run this task on Docker, or build the image without that VOLUME",
+                )
+
+    def _remove(self, identity: str) -> bool:
+        """Remove a container and its volumes; one that is gone already is fine. Did that work?
+
+        What an engine that is away keeps, the end of the run removes, or the next run, or `repair clean`.
+        """
+        try:
+            with translated("remove a container"):
+                self._remove_now(identity)
+        except EngineError:
+            self._unsure = True
+            return False
+        with self._lock:
+            self._alive.discard(identity)
+        return True
+
+    def _remove_now(self, identity: str) -> None:
+        try:
+            self._api.remove_container(identity, force=True, v=True)
+        except docker.errors.NotFound:
+            pass
+        except docker.errors.APIError as err:
+            if err.status_code != 409:  # somebody else is removing it
+                raise
+
+    def _remove_all(self, identities: Sequence[str]) -> None:
+        """Remove containers side by side; an engine that hangs gets a few seconds."""
+        threads = [threading.Thread(target=self._remove, args=(one,), daemon=True) for one in identities]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + STOP
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def stop_all(self) -> None:
+        """Kill and remove every container of this run, and make no more: what an interrupt asks for.
+
+        Gives an engine that hangs a few seconds; what it keeps then, `repair clean` removes.
+        """
+        self._closed.set()
+        with self._lock:
+            alive = list(self._alive)
+        self._remove_all(alive)
+
+    def left_over(self) -> list[tuple[str, str, str]]:
+        """(container id, run id, task) of every container on this engine that some run of ours made."""
+        with translated("list containers"):
+            found = self._api.containers(all=True, filters={"label": RUN})
+        return [(c["Id"], c["Labels"].get(RUN, ""), c["Labels"].get(TASK, "")) for c in found]
+
+    def remove(self, identity: str) -> bool:
+        """Remove a container by id, running or not, with its volumes; is it gone?"""
+        return self._remove(identity)
+
+    @property
+    def closed(self) -> bool:
+        """Has `stop_all` been called?"""
+        return self._closed.is_set()
+
+    def pause(self, seconds: float) -> bool:
+        """Let time pass; True as soon as `stop_all` is called."""
+        return self._closed.wait(seconds)

@@ -1,0 +1,216 @@
+"""A connection to one engine, found as the docker command finds it, and what goes wrong with it in our own errors."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import docker
+import docker.constants
+import docker.errors
+import docker.tls
+import requests.exceptions
+import requests.utils
+import urllib3.exceptions
+
+from repair import context
+from repair.cause import printable
+from repair.errors import DiskFull, EngineError, EngineLost
+from repair.reference import architecture
+from repair.tunnel import SCHEME, Tunnel
+
+TIMEOUT = 120  # seconds for one call of the engine that does not wait for a container
+FREE_SPACE = "free some (`docker system df` shows what images and containers take), then run again"
+START_ENGINE = "start the engine or point DOCKER_HOST or the docker context at one (`repair doctor` says what it sees)"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What the engine says of itself. `memory` and disk in bytes."""
+
+    version: str
+    api: str
+    storage: str
+    cpus: int
+    memory: int
+    architecture: str
+    root: str
+    address: str
+    warnings: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Connection:
+    """One engine that answers. `client` is docker's, to be used within `translated` only."""
+
+    def __init__(self) -> None:
+        self.address = context.address()
+        self._tunnel = _tunnel()
+        with self._reaching():
+            self.client = _connect(self._tunnel)
+            self._info: dict[str, Any] = self.client.info()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.client.close()
+        if self._tunnel is not None:
+            self._tunnel.close()
+
+    @property
+    def engine(self) -> Engine:
+        """Facts about the engine, as of the time the connection was made."""
+        info = self._info
+        return Engine(
+            version=info.get("ServerVersion", "?"),
+            api=self.client.api.api_version,
+            storage=info.get("Driver", "?"),
+            cpus=int(info.get("NCPU") or os.cpu_count() or 1),
+            memory=int(info.get("MemTotal") or 0),
+            architecture=architecture(info.get("Architecture", "")),
+            root=info.get("DockerRootDir", ""),
+            address=self.address,
+            warnings=tuple(info.get("Warnings") or ()),
+        )
+
+    @property
+    def is_podman(self) -> bool:
+        """Is it Podman behind Docker's API?"""
+        return "BuildahVersion" in self._info
+
+    def ping(self) -> None:
+        """Raise `EngineLost` unless the engine answers."""
+        with self._reaching():
+            self.client.ping()
+
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Name the address of an engine that does not answer, with ssh's own words where it is behind ssh."""
+        try:
+            with translated(f"reach the engine at {self.address}"):
+                yield
+        except EngineLost as err:
+            said = self._tunnel.complaint() if self._tunnel is not None else ""
+            if not said:
+                raise
+            raise EngineLost(f"could not reach the engine at {self.address}: {said}", err.next) from None
+
+
+class SlowError(EngineError):
+    """A call of the engine took longer than it was given."""
+
+
+class GoneError(EngineError):
+    """The engine does not know what it is asked about."""
+
+
+@contextlib.contextmanager
+def translated(what: str) -> Iterator[None]:
+    """Turn what docker, requests and the system raise into our own errors; `what` is what was being done."""
+    try:
+        yield
+    except docker.errors.APIError as err:
+        raise _of_api(what, err) from None
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ConnectionError) as err:
+        if "timed out" in str(err).lower():
+            raise SlowError(
+                f"could not {what}: the engine takes too long", "see what it is busy with", transient=True
+            ) from None
+        raise EngineLost(f"could not {what}: {_reason(err)}", START_ENGINE) from None
+    except docker.errors.DockerException as err:
+        raise EngineLost(f"could not {what}: {_reason(err)}", START_ENGINE) from None
+    except tarfile.TarError as err:
+        raise EngineError(f"could not {what}: broken archive ({err})", "run again") from None
+
+
+def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
+    said, status = printable(str(err.explanation or err)).strip(), err.status_code
+    if "no space left on device" in said.lower():
+        return DiskFull(f"could not {what}: no space left on the engine's disk", FREE_SPACE)
+    gone = isinstance(err, docker.errors.NotFound) or "marked for removal" in said.lower()
+    error = GoneError if gone else EngineError
+    passing = not gone and not _FINAL.search(said) and (status is None or status >= 500 or status in _BUSY)
+    return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again", transient=passing)
+
+
+_BUSY = (408, 409, 429)
+# How engines say, with whatever status, that a registry knows no such image or does not give it to us.
+_FINAL = re.compile(
+    r"not found|manifest unknown|no matching manifest|denied|unauthorized|authentication required", re.I
+)
+
+
+def _tunnel() -> Tunnel | None:
+    """The way to an engine that is behind ssh."""
+    host = context.host() or ""
+    if not host.startswith(SCHEME):
+        return None
+    try:
+        return Tunnel(host)
+    except ValueError as err:
+        raise EngineLost(f"could not reach the engine: {printable(str(err))}", START_ENGINE, transient=False) from None
+
+
+def _connect(tunnel: Tunnel | None) -> docker.DockerClient:
+    """The engine that the docker command would use, by the version of the API that it speaks."""
+    with contextlib.closing(_client(tunnel, docker.constants.MINIMUM_DOCKER_API_VERSION)) as asking:
+        try:
+            said = asking.version(api_version=False)
+        except requests.exceptions.RequestException as err:
+            raise docker.errors.DockerException(str(err)) from err
+    if not isinstance(said, dict) or "ApiVersion" not in said:
+        raise docker.errors.DockerException("what answers there is no engine")
+    return _client(tunnel, said["ApiVersion"])
+
+
+def _client(tunnel: Tunnel | None, version: str) -> docker.DockerClient:
+    settings: dict[str, Any] = {"timeout": TIMEOUT, "max_pool_size": 64, "version": version}
+    name = context.current()
+    if tunnel is not None:
+        made = docker.DockerClient(base_url=tunnel.address, **settings)
+    elif name is None:
+        made = docker.from_env(use_context=False, **settings)
+    else:
+        host = context.host_of(name)
+        if host is None:
+            words = f"could not reach the engine: there is no docker context {printable(name)}"
+            raise EngineLost(words, START_ENGINE, transient=False)
+        made = docker.DockerClient(base_url=host, tls=_certificates(name), **settings)
+    # REQUESTS_CA_BUNDLE would replace the engine's own authority, and a proxy would be asked for this machine itself.
+    made.api.trust_env = False
+    if not _is_here(made.api.base_url):
+        made.api.proxies.update(requests.utils.get_environ_proxies(made.api.base_url))
+    return made
+
+
+def _certificates(name: str) -> docker.tls.TLSConfig | bool:
+    found = context.certificates_of(name)
+    if found is None:
+        return False
+    return docker.tls.TLSConfig(client_cert=found.own, ca_cert=found.authority, verify=found.verify)
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or "localhost"
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _reason(err: BaseException) -> str:
+    """The system's own words at the bottom of an error that was wrapped several times."""
+    seen: list[BaseException] = []
+    left: list[object] = [err]
+    while left and len(seen) < 50:
+        found = left.pop()
+        if isinstance(found, BaseException) and not any(found is other for other in seen):
+            seen.append(found)
+            left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
+    words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
+    return words or printable(str(err))[:300]

@@ -1,0 +1,139 @@
+"""One created container: files in and out as tar archives, its start, its end, its log."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+import docker.errors
+
+from repair.archive import MAX_OUT, Entry, below, first, pack, unpack
+from repair.cause import printable
+from repair.errors import ContainerKilled, EngineError, EngineLost, NoEvidence
+from repair.sandbox.connection import Connection, GoneError, SlowError, translated
+
+LOG_BYTES = 32 << 20  # what is kept of a container's output
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a container's process ended. `code` is None where its time ran out and it was killed."""
+
+    code: int | None
+    memory_kill: bool
+
+
+class Container:
+    """One created container; see `Sandbox.container`."""
+
+    def __init__(self, connection: Connection, identity: str) -> None:
+        self._connection = connection
+        self._api = connection.client.api
+        self.id = identity
+        self._made: float | None = None
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Write files, links and directories; those above them must exist or come first."""
+        with self._watched("write into the container"):
+            self._api.put_archive(self.id, "/", pack(entries, self._changed()))
+
+    def _changed(self) -> float:
+        """When the container was made, by the engine's clock: newer than its image, whatever the time is here."""
+        if self._made is None:
+            self._made = _seconds(self._api.inspect_container(self.id)["Created"])
+        return self._made
+
+    def get(self, path: str, limit: int = MAX_OUT) -> Entry | None:
+        """A file, a link, or a directory without what is in it; None where there is none. Links are not followed."""
+        with self._watched(f"read {printable(path)[:200]} in the container"):
+            try:
+                chunks, stat = self._api.get_archive(self.id, path)
+            except docker.errors.NotFound as err:
+                self._api.inspect_container(self.id)  # the path is missing, and not the container
+                return self._unfollowed(path) if _STAT in getattr(err.response, "headers", ()) else None
+            entry = first(chunks, path, limit)
+            if not stat.get("mode", 0) & _LINK or entry.link is not None:
+                return entry
+            # A link at the top is a working directory: to read it as it is would take the whole file system.
+            at_top = str(PurePosixPath(path).parent) == "/"
+            return replace(entry, link=stat.get("linkTarget"), directory=False) if at_top else self._unfollowed(path)
+
+    def _unfollowed(self, path: str) -> Entry | None:
+        """A link by way of the directory that it is in: Podman follows it, or says that there is none if it dangles."""
+        chunks, _ = self._api.get_archive(self.id, str(PurePosixPath(path).parent))
+        return below(chunks, path)
+
+    def fetch(self, path: str, into: Path) -> None:
+        """Copy the plain files of a directory of the container into `into`, by their own names.
+
+        Raises `NoEvidence` for links, devices and sizes that no honest run leaves.
+        """
+        with self._watched(f"read {path} in the container"):
+            try:
+                chunks, _ = self._api.get_archive(self.id, path)
+            except docker.errors.NotFound:
+                self._api.inspect_container(self.id)
+                raise NoEvidence(f"{path} is gone from the container", "find what removes it there") from None
+            unpack(chunks, path, into)
+
+    def run(self, timeout: float) -> Ended:
+        """Start the container and wait for its end, `timeout` seconds at most; then it is killed."""
+        with self._watched("start the container"):
+            self._api.start(self.id)
+        timed_out = not self._wait(timeout)
+        with self._watched("stop the container"):
+            if timed_out:
+                with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself just now
+                    self._api.kill(self.id)
+                self._wait(60)
+            state = self._api.inspect_container(self.id)["State"]
+        code = None if timed_out else int(state.get("ExitCode", -1))
+        return Ended(code, bool(state.get("OOMKilled")))
+
+    def _wait(self, timeout: float) -> bool:
+        """Wait until the container has ended; False where `timeout` seconds passed first."""
+        try:
+            with self._watched("wait for the container"):
+                self._api.wait(self.id, timeout=math.ceil(timeout))
+        except SlowError:
+            return False
+        return True
+
+    def log(self, into: Path) -> None:
+        """Write what the container printed, as much of it as the engine kept."""
+        with self._watched("read the log"), into.open("wb") as target:
+            left = LOG_BYTES
+            for chunk in self._api.logs(self.id, stdout=True, stderr=True, stream=True, follow=False):
+                target.write(chunk[:left])
+                left -= len(chunk)
+                if left <= 0:  # not every engine keeps to the limit
+                    return
+
+    @contextlib.contextmanager
+    def _watched(self, what: str) -> Iterator[None]:
+        try:
+            with translated(what):
+                yield
+        except GoneError:
+            raise ContainerKilled(
+                f"could not {what}: the container was removed from outside", "find what removes containers, run again"
+            ) from None
+        except EngineError as err:
+            self._connection.ping()  # an engine that died says so in many ways: name it
+            if isinstance(err, EngineLost):  # it answers again
+                raise EngineLost(f"{err.message} (from the engine at {self._connection.address})", err.next) from None
+            raise
+
+
+_STAT = "X-Docker-Container-Path-Stat"  # what the engine says of a path, in Go's words
+_LINK = 1 << 27
+
+
+def _seconds(text: str) -> float:
+    """An engine's time (RFC 3339, with nanoseconds) as seconds since the epoch."""
+    return datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()

@@ -1,0 +1,73 @@
+"""Temporary folders: gone with their use, and those of a process that was killed with the next one that is made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repair import scratch
+from repair.scratch import Scratch
+
+MAKE = """
+import os, sys
+from pathlib import Path
+from repair.scratch import Scratch
+made = Scratch("test", Path(sys.argv[1]))
+(made.path / "file").write_text("x")
+print(made.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def as_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was swept yet."""
+    monkeypatch.setattr(scratch, "_swept", set())
+
+
+def made_elsewhere(above: Path) -> tuple[subprocess.Popen[str], Path]:
+    command = [sys.executable, "-c", MAKE, str(above)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_a_folder_is_its_makers_alone_and_goes_with_its_use(tmp_path: Path) -> None:
+    with Scratch("test", tmp_path) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "below").mkdir()
+        assert [folder] == list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_goes_with_the_next_and_what_a_live_one_has_stays(tmp_path: Path) -> None:
+    dead, left = made_elsewhere(tmp_path)
+    live, kept = made_elsewhere(tmp_path)
+    dead.kill()
+    dead.communicate()
+    with Scratch("test", tmp_path) as folder:
+        assert set(tmp_path.iterdir()) == {folder, kept}
+        assert not left.exists()
+        assert (kept / "file").exists()
+    live.communicate("")
+    assert live.returncode == 0
+    assert not kept.exists(), "it goes with its process"
+
+
+def test_a_link_of_such_a_name_leads_nowhere(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "file").touch()
+    (tmp_path / f"{scratch.PREFIX}link").symlink_to(target)
+    (tmp_path / f"{scratch.PREFIX}file").touch()
+    scratch.sweep(tmp_path)
+    assert (target / "file").exists()
+
+
+def test_folders_of_other_names_are_nobody_s_to_remove(tmp_path: Path) -> None:
+    (tmp_path / "repair-locks").mkdir()
+    scratch.sweep(tmp_path)
+    assert (tmp_path / "repair-locks").exists()
