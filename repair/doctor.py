@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -33,6 +34,11 @@ def examine(panel: Panel | None) -> Iterator[Finding]:
     except EngineError as err:
         yield Finding(False, err.message, err.next)
         return
+    with contextlib.closing(sandbox):
+        yield from _engine(sandbox, panel)
+
+
+def _engine(sandbox: Sandbox, panel: Panel | None) -> Iterator[Finding]:
     engine = sandbox.engine
     yield Finding(
         True,
@@ -49,7 +55,6 @@ def examine(panel: Panel | None) -> Iterator[Finding]:
         )
     if panel is not None:
         yield from _images(panel, sandbox)
-    sandbox.close()
 
 
 def _git() -> Finding:

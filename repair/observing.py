@@ -223,12 +223,11 @@ class Work:
         return Retry(self.options.retries, self._pause, lambda what: self.tell(task, said + what))
 
     def _pause(self, seconds: float) -> bool:
-        return self.sandbox.pause(seconds) or self.lost.is_set()
+        return self.lost.is_set() or self.sandbox.pause(seconds) or self.lost.is_set()
 
     def image(self, task: Task) -> Image:
         """The task's image, found, pulled or built."""
-        retry = self.retry(task)
-        image = retry(lambda: self.sandbox.images.get(task, self.options.build, partial(self.tell, task), retry))
+        image = self.sandbox.images.get(task, self.options.build, partial(self.tell, task), self.retry(task))
         if image.emulated:
             self.tell(task, f"{image.platform} is emulated on this engine: slow, and times may run out")
         return image

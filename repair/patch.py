@@ -301,7 +301,9 @@ _LITERAL = re.compile(rb"^literal (\d{1,18})\r?$", re.MULTILINE)
 def _bound_memory(pid: int) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+            ours = resource.getrlimit(resource.RLIMIT_AS)[1]
+            most = MAX_MEMORY if ours == resource.RLIM_INFINITY else min(ours, MAX_MEMORY)
+            resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
 
 
 def _refuse_broken(status: int, stderr: bytes) -> None:

@@ -181,7 +181,7 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
             ended = box.run(task.timeout)
         finally:
             if not sandbox.closed:
-                _keep_log(box, directory)
+                box.log(directory / "log")
         box.fetch(f"{here}/out", directory)
         refuse_strangers(directory, task.framework)
         status = status_in(directory)
@@ -194,10 +194,6 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
             raise DiskFull("no space left in the container", "free some on the engine's disk, then run again")
         raise NoEvidence(f"the container could not be prepared: {said}", "set `user` to one who may write there")
     return Attempt(ended, status, directory)
-
-
-def _keep_log(box: Container, directory: Path) -> None:
-    box.log(directory / "log")
 
 
 def _pytest_arguments(control: Control, here: str) -> list[str]:
@@ -274,6 +270,9 @@ def memory_kills(directory: Path) -> int:
 def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
     """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
     begun = box.get(f"{here}/out/begun")
+    if not (directory / "reports").exists():
+        refuse_full_disk(directory)
+        raise NoEvidence("the list of the run's report files is gone", f"see {directory}/log")
     if (directory / "reports").stat().st_size > MAX_NAMES:
         raise NoEvidence("the run names more report files than any does", "see what writes /.repair-*/out/reports")
     names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")

@@ -6,14 +6,18 @@ Each is locked while its process lives; the system lets go of the lock when it d
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
 import tempfile
 import threading
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+
+from repair.errors import DiskFull
 
 PREFIX = "repair-scratch-"
 
@@ -30,15 +34,19 @@ class Scratch:
             if above not in _swept:
                 _swept.add(above)
                 sweep(above)
+        self._above = above
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=above))
+            with _named(above):
+                self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=above))
             with contextlib.suppress(FileNotFoundError):  # somebody swept between the two
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                with contextlib.suppress(OSError):  # without locks on this file system it stays after a kill, no more
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
                 if self.path.exists():
                     break
                 os.close(descriptor)
-        self._close = weakref.finalize(self, _remove, self.path, descriptor)  # when the process ends, at the latest
+        # when the process ends, at the latest
+        self._close = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
 
     def close(self) -> None:
         """Remove it, with all that is in it."""
@@ -49,11 +57,26 @@ class Scratch:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+        if error is not None:
+            with _named(self._above):
+                raise error
 
 
-def _remove(path: Path, descriptor: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    os.close(descriptor)
+def _remove(path: Path, descriptor: int, maker: int) -> None:
+    if os.getpid() == maker:  # not in a process that was forked from it
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _named(above: Path) -> Iterator[None]:
+    """Say which disk is full: it need not be the panel's."""
+    try:
+        yield
+    except OSError as err:
+        if err.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"no space left under {above}", "free some, or set TMPDIR, then run again") from None
+        raise
 
 
 def sweep(above: Path | None = None) -> None:

@@ -21,7 +21,8 @@ from repair.scratch import Scratch
 SCHEME = "ssh://"
 LONG = 60  # a socket's path takes about a hundred bytes
 PATIENCE = 2.0  # seconds that the last words of an ssh that has ended may take
-SETTINGS = ("BatchMode=yes", "ConnectTimeout=30", "ServerAliveInterval=30")
+PAUSE = 0.1  # seconds between two logins: sshd drops some of those that come in a crowd (its MaxStartups)
+SETTINGS = ("BatchMode=yes", "ConnectTimeout=30", "ServerAliveInterval=30", "LogLevel=ERROR")  # no greetings
 
 
 class Tunnel:
@@ -33,6 +34,7 @@ class Tunnel:
     def __init__(self, url: str) -> None:
         self._command = _command(url)
         self._said = ""
+        self._closed = threading.Event()
         self._listener: threading.Thread | None = None
         self._scratch = Scratch("ssh", _short())
         self._server = socket.socket(socket.AF_UNIX)
@@ -43,6 +45,7 @@ class Tunnel:
 
     def close(self) -> None:
         """Take no more connections; each that there is ends when its two ends do."""
+        self._closed.set()
         with contextlib.suppress(OSError):  # Linux needs it to wake who accepts, others don't know it
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
@@ -55,8 +58,8 @@ class Tunnel:
         return self._said
 
     def _serve(self) -> None:
-        with contextlib.suppress(OSError):  # closed
-            while True:
+        while not self._closed.wait(PAUSE):
+            with contextlib.suppress(OSError):  # closed, or no descriptor is left for the moment
                 connection, _ = self._server.accept()
                 with connection:
                     self._dial(connection)

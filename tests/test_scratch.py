@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from repair import scratch
+from repair.errors import DiskFull
 from repair.scratch import Scratch
 
 MAKE = """
@@ -19,6 +24,19 @@ made = Scratch("test", Path(sys.argv[1]))
 (made.path / "file").write_text("x")
 print(made.path, flush=True)
 sys.stdin.read()
+"""
+
+
+FORK = """
+import os, sys
+from pathlib import Path
+from repair.scratch import Scratch
+made = Scratch("test", Path(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+os.waitpid(child, 0)
+print("still there" if made.path.exists() else "gone", flush=True)
 """
 
 
@@ -65,6 +83,30 @@ def test_a_link_of_such_a_name_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / f"{scratch.PREFIX}file").touch()
     scratch.sweep(tmp_path)
     assert (target / "file").exists()
+
+
+def test_where_nothing_can_be_locked_a_folder_is_made_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with Scratch("test", tmp_path) as folder:
+        assert folder.is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_child_that_is_forked_and_ends_leaves_its_parent_s_folder(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], check=True, capture_output=True, text=True)
+    assert done.stdout == "still there\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_is_named_by_its_own_place(tmp_path: Path) -> None:
+    with pytest.raises(DiskFull, match=f"no space left under {re.escape(str(tmp_path))}"), Scratch("test", tmp_path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_folders_of_other_names_are_nobody_s_to_remove(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -116,14 +117,15 @@ def clean(
     from repair.sandbox import Sandbox
 
     scratch.sweep()
-    sandbox = Sandbox(new_run_id())
-    left, removed = sandbox.left_over(), 0
-    for identity, run_id, task in left:
-        if is_dead(run_id) or (everything and not is_of_this_host(run_id)):
-            if not sandbox.remove(identity):
-                raise EngineError(f"could not remove {identity[:12]}", "see the engine's log, then clean again")
-            removed += 1
-            print(f"removed {identity[:12]} ({printable(task)})")
+    removed = 0
+    with contextlib.closing(Sandbox(new_run_id())) as sandbox:
+        left = sandbox.left_over()
+        for identity, run_id, task in left:
+            if is_dead(run_id) or (everything and not is_of_this_host(run_id)):
+                if not sandbox.remove(identity):
+                    raise EngineError(f"could not remove {identity[:12]}", "see the engine's log, then clean again")
+                removed += 1
+                print(f"removed {identity[:12]} ({printable(task)})")
     spared = len(left) - removed
     print(
         f"{removed} containers removed"

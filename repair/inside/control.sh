@@ -72,9 +72,19 @@ plain() { # have plain files of these names, or none: a test may have made links
 end_what_is_left() { # whatever the command has started and left running has no say in what is read now
     # Only as the child of the container's init, where nobody else's processes are, and only with sh's own `kill`,
     # which spares this shell.
-    case $PPID:$here:$(command -v kill) in
-        1:/.repair-*:kill) kill -9 -1 2>/dev/null ;;
+    case $PPID:$here:$kill in
+        1:/.repair-*:kill) kill -0 -1 2>/dev/null || return ;;
+        *) return ;;
     esac
+    # What makes a log or a report of a pipe (`> >(tee log)`) may read it to its end: a second at most, in which what
+    # is ours lies where nothing looks for it.
+    mv "$here/out" "$here/kept" 2>/dev/null && mkdir "$here/out" 2>/dev/null
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        kill -0 -1 2>/dev/null || break
+        sleep 0.1 2>/dev/null || { sleep 1 && break; }
+    done
+    kill -9 -1 2>/dev/null
+    if [ -d "$here/kept" ]; then rm -rf "$here/out" && mv "$here/kept" "$here/out"; fi
 }
 
 run() { # the test command
@@ -98,6 +108,9 @@ main() {
     # Written now, and later in place: where the tests fill the disk there is room for nothing new.
     free > "$here/out/disk" 2>/dev/null
     printf '%-7s\n' - > "$here/out/exit"
+    : > "$here/out/reports"
+    : > "$here/out/memory"
+    kill=$(command -v kill)
     delete
     patterns=
     while IFS= read -r line; do

@@ -18,6 +18,7 @@ and appends one JSON array a line, at once, to `out/record-<worker>.jsonl` (`mai
 Selection happens among what pytest collected, so an id that names nothing cannot stop the others.
 """
 
+import fcntl
 import fnmatch
 import json
 import os
@@ -28,6 +29,7 @@ import pytest
 
 # Kept apart from the modules: tests replace `os.open`, `json.dumps` and the like.
 _open, _write, _stat, _fstat, _getpid = os.open, os.write, os.stat, os.fstat, os.getpid
+_fcntl = fcntl.fcntl
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _CWD = os.getcwd()
 _PID = os.getpid()
@@ -97,9 +99,7 @@ def _identity(stat, which):
 
 
 def _keep_from_children(fd):
-    import fcntl
-
-    fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.fcntl(fd, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
+    _fcntl(fd, fcntl.F_SETFD, _fcntl(fd, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
 
 
 def _text(value):

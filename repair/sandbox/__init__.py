@@ -27,7 +27,7 @@ __all__ = ["DROPPED", "LOG_BYTES", "PIDS", "Container", "Ended", "Engine", "Sand
 PIDS = 2048
 # What engines give root beyond what it needs for a container's own files and processes; with it gone they all give the
 # same. By name, since Podman hands what is added after a drop of all to every user.
-DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETPCAP", "SYS_CHROOT")
+DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_RAW", "SETFCAP", "SETPCAP")
 STOP = 4.0  # seconds that an interrupt waits for containers to go
 RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
 

@@ -52,9 +52,14 @@ class Connection:
     def __init__(self) -> None:
         self.address = context.address()
         self._tunnel = _tunnel()
-        with self._reaching():
-            self.client = _connect(self._tunnel)
-            self._info: dict[str, Any] = self.client.info()
+        try:
+            with self._reaching():
+                self.client = _connect(self._tunnel)
+                self._info: dict[str, Any] = self.client.info()
+        except BaseException:
+            if self._tunnel is not None:
+                self._tunnel.close()
+            raise
 
     def close(self) -> None:
         """Let go of it."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+import struct
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import docker.errors
 
@@ -87,20 +90,25 @@ class Container:
             self._api.start(self.id)
         timed_out = not self._wait(timeout)
         with self._watched("stop the container"):
+            state = self._api.inspect_container(self.id)["State"]
+            timed_out = timed_out and bool(state.get("Running"))  # a line may have been cut that told of its end
             if timed_out:
                 with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself just now
                     self._api.kill(self.id)
                 self._wait(60)
-            state = self._api.inspect_container(self.id)["State"]
+                state = self._api.inspect_container(self.id)["State"]
         code = None if timed_out else int(state.get("ExitCode", -1))
         return Ended(code, bool(state.get("OOMKilled")))
 
     def _wait(self, timeout: float) -> bool:
         """Wait until the container has ended; False where `timeout` seconds passed first."""
+        begin = time.monotonic()
         try:
             with self._watched("wait for the container"):
                 self._api.wait(self.id, timeout=math.ceil(timeout))
         except SlowError:
+            if time.monotonic() - begin < timeout - 1:
+                raise  # it is the connection whose time ran out
             return False
         return True
 
@@ -108,11 +116,20 @@ class Container:
         """Write what the container printed, as much of it as the engine kept."""
         with self._watched("read the log"), into.open("wb") as target:
             left = LOG_BYTES
-            for chunk in self._api.logs(self.id, stdout=True, stderr=True, stream=True, follow=False):
+            for chunk in self._printed():
                 target.write(chunk[:left])
                 left -= len(chunk)
                 if left <= 0:  # not every engine keeps to the limit
                     return
+
+    def _printed(self) -> Iterator[bytes]:
+        """What the container printed, in pieces. docker-py's own way lets go of the time limit of the connection."""
+        api: Any = self._api  # whose parts for requests have no types
+        asked = {"stdout": 1, "stderr": 1, "follow": 0, "tail": "all"}
+        url = api._url("/containers/{0}/logs", self.id)
+        with contextlib.closing(api._get(url, params=asked, stream=True)) as response:
+            api._raise_for_status(response)
+            yield from unframed(response.iter_content(1 << 16))
 
     @contextlib.contextmanager
     def _watched(self, what: str) -> Iterator[None]:
@@ -132,6 +149,32 @@ class Container:
 
 _STAT = "X-Docker-Container-Path-Stat"  # what the engine says of a path, in Go's words
 _LINK = 1 << 27
+
+
+def unframed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The payload of the engine's stream of frames, each of which has a header of 8 bytes with its length.
+
+    Raises `EngineError` for a stream that ends within one.
+    """
+    header, left = b"", 0
+    for chunk in chunks:
+        rest = chunk
+        while rest:
+            if left:
+                part, rest = rest[:left], rest[left:]
+                left -= len(part)
+                yield part
+            else:
+                missing = FRAME.size - len(header)
+                header, rest = header + rest[:missing], rest[missing:]
+                if len(header) == FRAME.size:
+                    _, left = FRAME.unpack(header)
+                    header = b""
+    if header or left:
+        raise EngineError("could not read the log: it ends early", "see the engine's log, run again", transient=True)
+
+
+FRAME = struct.Struct(">B3xL")  # of which stream, and how many bytes follow
 
 
 def _seconds(text: str) -> float:

@@ -9,18 +9,18 @@ from typing import Any
 
 import docker.errors
 
-from repair.cause import printable
-from repair.errors import EngineError, EngineLost, ImageError
+from repair.cause import printable, says_no_space
+from repair.errors import DiskFull, EngineError, EngineLost, ImageError
 from repair.model import Image, Task
 from repair.reference import architecture, fits, is_tagged, repository_of, spelt_out
 from repair.retry import NEVER, Retry
-from repair.sandbox.connection import Connection, translated
+from repair.sandbox.connection import FREE_SPACE, Connection, translated
 
 Say = Callable[[str], None]
 
 
 class Images:
-    """The images of one engine, each looked up once."""
+    """The images of one engine, each looked up once where it is found."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -57,7 +57,7 @@ class Images:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self._found:
-                self._found[key] = self.find(task) or self._fetch(task, build, say, retry)
+                self._found[key] = retry(lambda: self.find(task)) or self._fetch(task, build, say, retry)
             return self._found[key]
 
     def _fetch(self, task: Task, build: bool, say: Say, retry: Retry) -> Image:
@@ -129,6 +129,8 @@ class Images:
                 lines = [str(part.get("stream", "")).strip() for part in err.build_log if isinstance(part, dict)]
                 said = [line for line in lines if line and not line.startswith(("Removing intermediate", "--->"))]
                 last = said[-1] if said else ""
+                if says_no_space(f"{err.msg} {last}"):
+                    raise DiskFull("no space left on the engine's disk for a build", FREE_SPACE) from None
                 raise EngineError(f"{err.msg}".strip() + (f" after: {last[:200]}" if last else "")) from None
 
     def _describe(self, attrs: Mapping[str, Any], task: Task) -> Image:

@@ -175,3 +175,20 @@ def test_a_pytest_task_loses_no_file_to_junit_patterns(lab: Lab, build_image: Bu
     files = {"tests/test_t.py": "def test_a():\n    assert open('data.xml').read() == 'data\\n'\n"}
     run = lab.observe(lab.task(["tests/test_t.py::test_a"], files, image=image, junit=("*.xml",)))
     assert outcomes(run) == {"tests/test_t.py::test_a": "passed"}
+
+
+# As eval scripts do: bash does not wait for what reads the other end of such a pipe.
+CONVERTED = """\
+exec > >(tee /tmp/log) 2> /dev/null
+seq 2000
+echo the last line
+echo "<testsuite><testcase classname='s' name='good'/></testsuite>" > >(sleep 0.3; cat > out.xml)
+"""
+
+
+def test_what_reads_a_pipe_to_its_end_is_not_cut_short(lab: Lab) -> None:
+    task = lab.task(IDS[:1], framework="shell", test_cmd=CONVERTED, junit=("out.xml",))
+    found = side_by_side({str(number): partial(lab.observe, task) for number in range(12)})
+    assert [outcomes(run) if isinstance(run, Run) else run for run in found.values()] == [{"s::good": "passed"}] * 12
+    logs = [file.read_text() for file in lab.folder.glob("*/log") if "the last line" in file.read_text()]
+    assert len(logs) >= 12

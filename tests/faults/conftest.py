@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from faults.ledger import Row, witness
 from faults.live_run import Docker, Ended, LiveRun
 from faults.private_engine import PrivateEngine, private_engine
 
 PLAIN = "repair-test/odd-plain:1"
 Start = Callable[..., LiveRun]
 Repair = Callable[..., Ended]
+Seen = Callable[..., None]
 
 
 def adds(path: str, text: str) -> bytes:
@@ -55,6 +57,17 @@ def records(panel: Path) -> dict[str, bytes]:
     """The bytes of every record of a panel, by path."""
     found = [*panel.glob("*/repair.json"), *panel.glob("*/outcomes.json")]
     return {str(file.relative_to(panel)): file.read_bytes() for file in found}
+
+
+@pytest.fixture
+def seen(request: pytest.FixtureRequest) -> Seen:
+    """Say what a fault was seen to do: `seen(fault, phase, what, times=1)`; see `faults.ledger`."""
+    test = f"{request.path.name}::{request.function.__name__}"
+
+    def say(fault: str, phase: str, what: str, times: int = 1) -> None:
+        witness(Row(fault, phase, what, times, test))
+
+    return say
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,18 +23,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a finished command left: exit status (negative: its signal) and what it printed."""
+    """What a finished command left: exit status (negative: its signal), what it printed, its memory's peak in bytes."""
 
     code: int
     out: str
     err: str
+    peak: int
 
 
 @dataclass(frozen=True, slots=True)
 class Docker:
-    """The docker command against one engine; `address` None is the user's own."""
+    """The docker command against one engine; `address` None is the user's own, `extra` is set for `repair` alone."""
 
     address: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -73,12 +76,14 @@ class LiveRun:
         self._errors = (scratch / "stderr").open("w+b")
         self.process = subprocess.Popen(
             [*REPAIR, *map(str, arguments)],
-            env=docker.environment,
+            env={**docker.environment, **docker.extra},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
         )
+        self._ends = os.pidfd_open(self.process.pid)
+        self._peak = 0
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
@@ -101,29 +106,32 @@ class LiveRun:
 
     def lasts(self, seconds: float) -> bool:
         """Does the process live on for `seconds`?"""
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return True
-        return False
+        return not select.select([self._ends], [], [], seconds)[0]
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self) -> Ended:
+    def end(self, seconds: float = PATIENCE) -> Ended:
         """Wait for the end; what was printed."""
-        code = self.process.wait(PATIENCE)
+        assert not self.lasts(seconds), f"no end within {seconds} s"
+        self._reap()
         self._reader.join()
         while (line := self._queue.get()) is not None:
             self.lines.append(line)
         self._errors.seek(0)
-        return Ended(code, "\n".join(self.lines), self._errors.read().decode())
+        return Ended(self.process.returncode, "\n".join(self.lines), self._errors.read().decode(), self._peak)
+
+    def _reap(self) -> None:
+        if self.process.returncode is None:
+            _, status, usage = os.wait4(self.process.pid, 0)
+            self.process.returncode, self._peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10
 
     def close(self) -> None:
         """End it, whatever it does."""
-        if self.process.poll() is None:
+        if self.process.returncode is None:
             self.process.kill()
-            self.process.wait()
+            self._reap()
+        os.close(self._ends)
         self._reader.join()
         self._errors.close()
 

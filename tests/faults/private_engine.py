@@ -22,11 +22,15 @@ NAMESPACES = ("--net", "--mount", "--pid")
 
 
 class PrivateEngine:
-    """containerd and dockerd, what they keep held in memory below `root`; `address` is what DOCKER_HOST takes."""
+    """containerd and dockerd, what they keep held in memory below `root`; `address` is what DOCKER_HOST takes.
 
-    def __init__(self, root: Path) -> None:
+    With `disk` dockerd keeps images and containers on an ext4 file system of so many bytes instead.
+    """
+
+    def __init__(self, root: Path, disk: int | None = None) -> None:
         self.root = root
         self.address = f"unix://{root}/docker.sock"
+        self.options: Sequence[str] = ()  # more of dockerd's, from its next start on
         self._cgroup = f"repair-faults-{secrets.token_hex(4)}"
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         (root / "daemon.json").write_text("{}")
@@ -45,7 +49,26 @@ class PrivateEngine:
             f"mount -t tmpfs none {root}/memory",  # images are gone at once with the namespace
             "mount -t tmpfs none /run",  # where containerd keeps sockets
         ):
-            subprocess.run([*self._inside(), *setting.split()], check=True)
+            self.inside(*setting.split())
+        if disk is not None:
+            data = root / "memory" / "data"
+            self.inside("mkdir", str(data))
+            self.inside("mount", "-o", "loop", str(ext4(root / "disk", disk)), str(data))
+
+    def inside(self, *command: str) -> str:
+        """Run a command where the engine lives, and sees its disk; what it prints."""
+        done = subprocess.run([*self._inside(), *command], check=True, text=True, stdout=subprocess.PIPE)
+        return done.stdout
+
+    @property
+    def network(self) -> Path:
+        """The network namespace in which dockerd's ports are."""
+        return Path(f"/proc/{self._inner}/ns/net")
+
+    @property
+    def data(self) -> Path:
+        """Where dockerd keeps images and containers, as `inside` sees it."""
+        return self.root / "memory" / "data"
 
     def _inside(self) -> list[str]:
         return ["nsenter", "--target", str(self._inner), *NAMESPACES, "--"]
@@ -71,7 +94,8 @@ class PrivateEngine:
         command += ["--pidfile", f"{self.root}/docker.pid", "--containerd", f"{self.root}/containerd.sock"]
         command += ["--bridge", "none", "--iptables=false", "--ip-forward=false", "--ip-masq=false"]
         command += ["--storage-driver", "overlay2", "--exec-opt", "native.cgroupdriver=cgroupfs"]
-        self._spawn("dockerd", [*command, "--cgroup-parent", self._cgroup, "--shutdown-timeout", "5"])
+        command += ["--cgroup-parent", self._cgroup, "--shutdown-timeout", "5"]
+        self._spawn("dockerd", [*command, *self.options])
         self._until_it_answers()
 
     def _until_it_answers(self) -> None:
@@ -138,15 +162,23 @@ class PrivateEngine:
                 Path(folder).rmdir()
 
 
+def ext4(file: Path, size: int, *options: str) -> Path:
+    """A file of so many bytes that holds an ext4 file system, none of it kept for root."""
+    with file.open("xb") as stream:
+        stream.truncate(size)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", *options, str(file)], check=True)
+    return file
+
+
 def _child(pid: int) -> int:
     """The only child of a process of ours."""
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 
 @contextlib.contextmanager
-def private_engine(root: Path) -> Iterator[PrivateEngine]:
+def private_engine(root: Path, disk: int | None = None) -> Iterator[PrivateEngine]:
     """A running engine below `root`, an empty directory with a short path; all that it started ends with it."""
-    engine = PrivateEngine(root)
+    engine = PrivateEngine(root, disk)
     try:
         engine.start()
         yield engine

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Repair, Start, records
+from faults.conftest import Repair, Seen, Start, records
 from faults.live_run import PATIENCE, Docker, LiveRun
 from repair.formats import native
 from repair.model import Run
@@ -31,8 +31,9 @@ KEEP = "tests/test_calc.py::test_keep[{}]"
 PHANTOM = "tests/test_calc.py::test_phantom"
 FILES = {"task.json", "instruction.md", "oracle.patch", "outcomes.json", "repair.json"}
 
-# Where a run is when it is killed: the words of the line that it has just printed, and how often before.
+# Where a run is when it is ended: the words of the line that it has just printed, and how often before.
 PHASES: dict[str, tuple[tuple[str, ...], int]] = {
+    "the-run-begins": ((), 0),
     "a-first-control-starts": ((": started",), 1),
     "controls-are-under-way": ((": started",), 3),
     "a-first-control-is-observed": ((": observed",), 1),
@@ -50,7 +51,7 @@ LATE = {"a-confirmation-is-observed", "most-tasks-are-decided", HALF_WRITTEN}  #
 
 @pytest.fixture(scope="module")
 def seed() -> int:
-    """Where a killed run's moments come from; REPAIR_FAULTS_SEED repeats a run's."""
+    """Where the moments come from at which runs are ended; REPAIR_FAULTS_SEED repeats them."""
     return int(os.environ.get("REPAIR_FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
 
 
@@ -113,39 +114,63 @@ def first_file(directories: Iterable[Path]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def kill_half_written(live: LiveRun, descriptor: int) -> None:
-    """Kill a run when its first outcomes.json appears; the record follows within a few writes to the disk."""
-    assert select.select([descriptor], [], [], PATIENCE)[0]
-    live.send(signal.SIGKILL)
+def reach(phase: str, live: LiveRun, descriptor: int, delay: float) -> None:
+    """Wait until a run is in a phase, and `delay` seconds more."""
+    if phase == HALF_WRITTEN:  # its first outcomes.json appears; the record follows within a few writes to the disk
+        assert select.select([descriptor], [], [], PATIENCE)[0]
+        return
+    words, times = PHASES[phase]
+    assert not words or live.until(*words, times=times), "the run ended before its phase"
+    live.lasts(delay)
 
 
+KILL, TERM = signal.SIGKILL, signal.SIGTERM
+STATUS = {KILL: -KILL, TERM: 143}
+
+
+@pytest.mark.parametrize("number", [KILL, TERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("phase", [*PHASES, HALF_WRITTEN])
-def test_a_run_killed_at_a_random_moment_is_completed_by_the_next(
-    phase: str, seed: int, three: Path, docker: Docker, start: Start, repair: Repair, whole: dict[str, bytes]
+def test_a_run_ended_at_a_random_moment_is_completed_by_the_next(
+    phase: str,
+    number: signal.Signals,
+    seed: int,
+    three: Path,
+    docker: Docker,
+    start: Start,
+    repair: Repair,
+    whole: dict[str, bytes],
+    tmp_path: Path,
+    seen: Seen,
 ) -> None:
-    chance = random.Random(f"{seed} {phase}")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    here = Docker(extra={"TMPDIR": str(temporary)})
+    chance = random.Random(f"{seed} {phase} {number}")
     delay = 0.0 if phase in LATE else chance.random() * 0.3
     with first_file(task.parent for task in three.glob("*/task.json")) as descriptor:
-        live = start("run", three)
-        if phase == HALF_WRITTEN:
-            kill_half_written(live, descriptor)
-        else:
-            words, times = PHASES[phase]
-            assert live.until(*words, times=times), "the run ended before its phase"
-            live.lasts(delay)
-            live.send(signal.SIGKILL)
-    print(f"REPAIR_FAULTS_SEED={seed}: killed in {phase}, with a delay of {delay:.3f} s where one applies")
-    assert live.end().code in {-signal.SIGKILL, *([0] if phase in LATE else [])}
+        live = start("run", three, docker=here)
+        reach(phase, live, descriptor, delay)
+        live.send(number)
+    print(f"REPAIR_FAULTS_SEED={seed}: {number.name} in {phase}, after {delay:.3f} s where a delay applies")
+    ended = live.end()
+    # so early, Python itself ends by the signal; so late, a run may have got to its end
+    also = {"the-run-begins": [-number], **{late: [0] for late in LATE}}.get(phase, [])
+    assert ended.code in {STATUS[number], *also}, ended
+    if number is TERM:
+        assert run_of(docker, live) == []
+        assert ended.code != STATUS[TERM] or "run again" in ended.err
     before = records(three)
     print("left behind:", ", ".join(sorted(before)) or "nothing")
 
-    again = repair("run", three)
+    again = repair("run", three, docker=here)
 
     assert again.code == 0, again
     assert_whole(three, whole)
+    assert list(temporary.iterdir()) == []
     kept = {file: content for file, content in before.items() if file.endswith("repair.json")}
     assert whole.items() >= kept.items()
     assert run_of(docker, live) == []
+    seen(f"{number.name} to the client", phase.replace("-", " "), "the next run completes, same records")
 
 
 @pytest.fixture(scope="module")
@@ -161,23 +186,6 @@ def whole(three: Path, whole_records: dict[str, bytes], repair: Repair) -> dict[
         assert repair("run", undisturbed).code == 0
         whole_records.update(records(undisturbed))
     return whole_records
-
-
-@pytest.mark.parametrize("phase", ["a-first-control-starts", "a-confirmation-starts", "between-tasks"])
-def test_a_run_that_is_told_to_terminate_removes_its_containers_and_is_completed_by_the_next(
-    phase: str, three: Path, docker: Docker, start: Start, repair: Repair, whole: dict[str, bytes]
-) -> None:
-    live = start("run", three)
-    words, times = PHASES[phase]
-    assert live.until(*words, times=times)
-    live.send(signal.SIGTERM)
-
-    done = live.end()
-    assert done.code == 143, done
-    assert run_of(docker, live) == []
-    assert "run again" in done.err
-    assert repair("run", three).code == 0
-    assert_whole(three, whole)
 
 
 def test_taking_up_a_task_spares_the_temporary_files_of_tasks_with_a_longer_name(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Start, adds, change, records
+from faults.conftest import NAP, NAP_ID, Repair, Seen, Start, adds, change, records
 from faults.live_run import Docker, Ended
 from faults.private_engine import PrivateEngine
 from repair import errors
@@ -19,7 +19,7 @@ from repair import errors
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
 MakeTask = Callable[..., Path]
-STOP, KILL = PrivateEngine.stop, PrivateEngine.kill
+ENDS = {"stopped": PrivateEngine.stop, "killed": PrivateEngine.kill}
 TAMPER = 'python3 -m pytest "$@"; s=$?; for a; do case $a in --junitxml=*) r=${a#*=};; esac; done; '
 
 
@@ -105,11 +105,17 @@ def assert_failed(done: Ended, error: type[errors.RepairError], *words: str) -> 
         assert word in done.err, done
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_control_that_is_not_observed_leaves_no_record_and_stops_no_other_task(
-    fault: Fault, make_task: MakeTask, panel: Path, tag: str, docker: Docker, repair: Repair
+    name: str,
+    make_task: MakeTask,
+    panel: Path,
+    tag: str,
+    docker: Docker,
+    repair: Repair,
+    seen: Seen,
 ) -> None:
-    p2p = ["tests/test_calc.py::test_keep[0]", "tests/test_calc.py::test_keep[1]"]
+    fault, p2p = FAULTS[name], ["tests/test_calc.py::test_keep[0]", "tests/test_calc.py::test_keep[1]"]
     sick = make_task(f"sick-{tag}", p2p=p2p, tests=fault.tests, **fault.keys)
     make_task(f"well-{tag}", p2p=p2p)
 
@@ -124,6 +130,8 @@ def test_a_control_that_is_not_observed_leaves_no_record_and_stops_no_other_task
     again = repair("run", panel)
     assert again.code == 0, again
     assert json.loads((sick / "repair.json").read_bytes())["verdict"] == "clean"
+    what = f"exit {fault.error.code}, no record, the other task decided, a rerun completes"
+    seen(name.replace("-", " "), "both controls", what, times=2)
 
 
 def test_failures_of_two_kinds_are_both_told_and_exit_with_the_general_code(
@@ -140,7 +148,14 @@ def test_failures_of_two_kinds_are_both_told_and_exit_with_the_general_code(
     "how", [("kill",), ("kill", "--signal", "TERM"), ("stop", "--time", "0"), ("rm", "--force")], ids=" ".join
 )
 def test_a_container_that_somebody_ends_in_a_test_is_no_evidence(
-    how: tuple[str, ...], make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, repair: Repair
+    how: tuple[str, ...],
+    make_task: MakeTask,
+    panel: Path,
+    tag: str,
+    docker: Docker,
+    start: Start,
+    repair: Repair,
+    seen: Seen,
 ) -> None:
     task = make_task(f"hit-{tag}", p2p=[NAP_ID], tests=NAP, env={"NAP": "300"})
     make_task(f"well-{tag}", p2p=[])
@@ -154,10 +169,12 @@ def test_a_container_that_somebody_ends_in_a_test_is_no_evidence(
     change(task, env={})
     assert repair("run", panel).code == 0
     assert (task / "repair.json").exists()
+    what = f"exit {errors.ContainerKilled.code}, no record, the other task decided, a rerun completes"
+    seen(f"docker {' '.join(how)} of a container", "in a test", what, times=2)
 
 
 def test_an_engine_that_does_not_run_is_told_once_with_what_to_do(
-    make_task: MakeTask, panel: Path, private: PrivateEngine, repair: Repair
+    make_task: MakeTask, panel: Path, private: PrivateEngine, repair: Repair, seen: Seen
 ) -> None:
     for number in range(3):
         make_task(f"task-{number}", p2p=[])
@@ -171,18 +188,20 @@ def test_an_engine_that_does_not_run_is_told_once_with_what_to_do(
     private.start()
     assert repair("run", panel, docker=Docker(private.address)).code == 0
     assert len(records(panel)) == 6
+    seen("engine stopped", "before the run", "exit 8, told once, a rerun completes")
 
 
 @pytest.mark.parametrize("clean_first", [False, True], ids=["next-run-sweeps", "clean-sweeps"])
-@pytest.mark.parametrize("end", [STOP, KILL], ids=["stopped", "killed"])
+@pytest.mark.parametrize("end", ENDS)
 def test_an_engine_that_goes_during_a_run_ends_it_once_and_the_next_completes(
-    end: Callable[[PrivateEngine], None],
+    end: str,
     clean_first: bool,
     make_task: MakeTask,
     panel: Path,
     private: PrivateEngine,
     start: Start,
     repair: Repair,
+    seen: Seen,
 ) -> None:
     docker = Docker(private.address)
     make_task("a-quick", p2p=[])
@@ -193,7 +212,7 @@ def test_an_engine_that_goes_during_a_run_ends_it_once_and_the_next_completes(
     for task in slow:
         docker.in_test(task.name)
     before = records(panel)
-    end(private)
+    ENDS[end](private)
 
     done = live.end()
     assert_failed(done, errors.EngineLost, "start the engine")
@@ -212,22 +231,25 @@ def test_an_engine_that_goes_during_a_run_ends_it_once_and_the_next_completes(
     assert again.code == 0, again
     assert len(records(panel)) == 8
     assert docker.containers() == []
+    by = "clean" if clean_first else "the next run"
+    seen(f"engine {end} for good", f"in a test, then {by}", "exit 8, told once, a rerun completes")
 
 
-@pytest.mark.parametrize("end", [STOP, KILL], ids=["stopped", "killed"])
+@pytest.mark.parametrize("end", ENDS)
 def test_an_engine_that_is_restarted_during_a_run_is_no_evidence(
-    end: Callable[[PrivateEngine], None],
+    end: str,
     make_task: MakeTask,
     panel: Path,
     private: PrivateEngine,
     start: Start,
     repair: Repair,
+    seen: Seen,
 ) -> None:
     docker = Docker(private.address)
     task = make_task(p2p=[NAP_ID], tests=NAP, env={"NAP": "300"})
-    live = start("run", panel, docker=docker)
+    live = start("run", panel, "--retries", "0", docker=docker)
     docker.in_test(task.name, 2)
-    end(private)
+    ENDS[end](private)
     private.start()
 
     done = live.end()
@@ -239,10 +261,11 @@ def test_an_engine_that_is_restarted_during_a_run_is_no_evidence(
     again = repair("run", panel, docker=docker)
     assert again.code == 0, again
     assert docker.containers() == []
+    seen(f"engine {end} and started", "in a test, --retries 0", "no record, a rerun completes")
 
 
 def test_a_run_whose_engine_hangs_ends_on_an_interrupt(
-    make_task: MakeTask, panel: Path, private: PrivateEngine, start: Start, repair: Repair
+    make_task: MakeTask, panel: Path, private: PrivateEngine, start: Start, repair: Repair, seen: Seen
 ) -> None:
     docker = Docker(private.address)
     task = make_task(p2p=[NAP_ID], tests=NAP, env={"NAP": "300"})
@@ -255,3 +278,4 @@ def test_a_run_whose_engine_hangs_ends_on_an_interrupt(
     assert live.end().code == 130
     assert repair("clean", docker=docker).code == 0
     assert docker.containers() == []
+    seen("engine hangs", "in a test, then Ctrl-C", "exit 130, no record, clean removes the rest")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Start, records
+from faults.conftest import NAP, NAP_ID, Repair, Seen, Start, records
 from faults.live_run import PATIENCE, REPAIR, Docker, LiveRun, eventually
 from faults.private_engine import PrivateEngine
 
@@ -29,7 +29,7 @@ def assert_gone(docker: Docker, since: float, *tasks: str) -> None:
 
 
 def test_an_interrupt_keeps_what_is_finished_and_the_next_run_goes_on_from_there(
-    make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, repair: Repair
+    make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, repair: Repair, seen: Seen
 ) -> None:
     quick = make_task(f"a-quick-{tag}", p2p=[])
     slow = make_task(f"b-slow-{tag}", p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "12"}, timeout=600)
@@ -57,11 +57,12 @@ def test_an_interrupt_keeps_what_is_finished_and_the_next_run_goes_on_from_there
     assert records(panel).items() > finished.items()
     assert len(records(panel)) == 6
     assert "from outside" not in done.out, "what an interrupt removes was removed by nobody else"
+    seen("Ctrl-C", "between tasks and in a test", "exit 130, finished records kept, the next run completes")
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.3])
 def test_an_interrupt_while_containers_are_being_made_leaves_none(
-    delay: float, make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start
+    delay: float, make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, seen: Seen
 ) -> None:
     tasks = [make_task(f"{number}-{tag}", **SLEEP).name for number in range(3)]
     live = start("run", panel, "-j", "6")
@@ -72,6 +73,7 @@ def test_an_interrupt_while_containers_are_being_made_leaves_none(
     assert live.end().code == 130
     assert_gone(docker, begin, *tasks)
     assert records(panel) == {}
+    seen("Ctrl-C", f"{delay} s after containers are being made", "exit 130, no container, no record")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,13 @@ def test_an_interrupt_while_containers_are_being_made_leaves_none(
     ids=lambda signals: "-then-".join(number.name for number in signals),
 )
 def test_a_second_signal_does_not_keep_the_first_from_cleaning_up(
-    signals: tuple[signal.Signals, ...], make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start
+    signals: tuple[signal.Signals, ...],
+    make_task: MakeTask,
+    panel: Path,
+    tag: str,
+    docker: Docker,
+    start: Start,
+    seen: Seen,
 ) -> None:
     task = make_task(f"task-{tag}", **SLEEP)
     live = start("run", panel)
@@ -93,6 +101,7 @@ def test_a_second_signal_does_not_keep_the_first_from_cleaning_up(
     assert done.code in {130, 143}, done
     assert "Traceback" not in done.err
     assert_gone(docker, begin, task.name)
+    seen(" then ".join(number.name for number in signals), "in a test", "ends once, no container left")
 
 
 class Terminal:
@@ -143,7 +152,7 @@ def terminal(panel: Path) -> Iterator[Callable[[], Terminal]]:
 
 
 def test_ctrl_c_on_a_terminal_ends_the_live_display_and_the_containers(
-    terminal: Callable[[], Terminal], make_task: MakeTask, panel: Path, tag: str, docker: Docker
+    terminal: Callable[[], Terminal], make_task: MakeTask, panel: Path, tag: str, docker: Docker, seen: Seen
 ) -> None:
     task = make_task(f"task-{tag}", **SLEEP)
     screen = terminal()
@@ -158,6 +167,7 @@ def test_ctrl_c_on_a_terminal_ends_the_live_display_and_the_containers(
     assert "Traceback" not in text
     assert text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"), "the cursor stays hidden"
     assert records(panel) == {}
+    seen("Ctrl-C", "on a terminal, in a test", "exit 130, no container, the cursor is back")
 
 
 @pytest.fixture
@@ -177,17 +187,18 @@ def interrupted(live: LiveRun) -> float:
 
 
 def test_an_interrupt_ends_a_run_that_waits_for_a_pull(
-    silent_registry: str, make_task: MakeTask, panel: Path, tag: str, start: Start
+    silent_registry: str, make_task: MakeTask, panel: Path, tag: str, start: Start, seen: Seen
 ) -> None:
     make_task(f"task-{tag}", image=f"{silent_registry}/repair-test/{tag}:1")
     live = start("run", panel)
     live.until("pulling")
     assert interrupted(live) < 2 * LIMIT
     assert records(panel) == {}
+    seen("Ctrl-C", "in a pull that hangs", "exit 130 at once")
 
 
 def test_an_interrupt_ends_a_run_that_waits_for_a_build_and_the_build(
-    make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start
+    make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, seen: Seen
 ) -> None:
     task = make_task(f"task-{tag}", image=f"127.0.0.1:9/repair-test/{tag}:1")
     (task / "environment").mkdir()
@@ -202,6 +213,7 @@ def test_an_interrupt_ends_a_run_that_waits_for_a_build_and_the_build(
     assert interrupted(live) < 2 * LIMIT
     eventually(lambda: not steps(), LIMIT)
     assert records(panel) == {}
+    seen("Ctrl-C", "in a build", "exit 130 at once, the build ends, too")
 
 
 def test_clean_spares_a_live_run_and_removes_what_a_dead_one_left(
@@ -212,6 +224,7 @@ def test_clean_spares_a_live_run_and_removes_what_a_dead_one_left(
     repair: Repair,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    seen: Seen,
 ) -> None:
     docker = Docker(private.address)
     for name in ("dead", "live"):
@@ -234,3 +247,8 @@ def test_clean_spares_a_live_run_and_removes_what_a_dead_one_left(
     live.send(signal.SIGINT)
     assert live.end().code == 130
     assert docker.containers() == []
+    seen(
+        "SIGKILL to the client",
+        "in a test, beside a live run, then clean",
+        "clean removes its containers and spares the others",
+    )
