@@ -134,11 +134,13 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path, source: Path) -> N
 
 def interrupt(tmp_path: Path, number: signal.Signals) -> int:
     """The exit status of an import that gets a signal once its first task is written."""
-    source = rows.jsonl(tmp_path / "many.jsonl", [rows.classic(number) for number in range(4000)])
+    many = [rows.classic(number) for number in range(20_000)]
+    source, first = rows.jsonl(tmp_path / "many.jsonl", many), many[0]["instance_id"]
     command = [sys.executable, "-m", "repair", "import", str(source), "-o", str(tmp_path / "panel")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and not list(tmp_path.glob(".panel.*/*/task.json")):
-            pass
+        while process.poll() is None:
+            if any((folder / first / "task.json").exists() for folder in tmp_path.glob(".panel.*")):
+                break
         process.send_signal(number)
         process.wait()
     return process.returncode
