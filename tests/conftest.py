@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell that starts us in the background may have Ctrl-C ignored, and so would every command that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How quickly examples are made is the machine's affair, and no test's.
 settings.register_profile("repair", deadline=None, suppress_health_check=[HealthCheck.too_slow])
