@@ -253,8 +253,8 @@ BOMB = "os.system('bomb() { bomb & bomb & sleep 3600; }; bomb')"
 def processes_of(docker: Docker, box: str) -> int:
     """How many processes a container has; 0 where it is gone."""
     for line in docker("stats", "--no-stream", "--format", "{{.ID}} {{.PIDs}}").splitlines():
-        identity, number = line.split()
-        if box.startswith(identity) and number.isdigit():
+        identity, _, number = line.partition(" ")
+        if box.startswith(identity) and number.isdigit():  # of a container that is just going no number is told
             return int(number)
     return 0
 
