@@ -176,6 +176,8 @@ def _name_faults(header: Header, values: Mapping[bytes, bytes], *, whole: bool) 
 
 def _one_way(part: Part) -> Iterator[str]:
     """Why a part that git takes has no reverse."""
+    if part.header.values is None and b"" in part.header.sides:
+        yield f"{part.header.shown}: a `---` or `+++` line that names nothing"
     if part.header.values is not None and b"copy from " in part.header.values:
         yield f"{part.header.shown}: a copy, whose reverse would be a deletion of lines that are not in the diff"
     if len(part.blocks) == 1 and not part.cut:

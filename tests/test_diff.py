@@ -386,3 +386,8 @@ def test_the_reverse_does_what_git_apply_reverse_does(quotepath: str, change: Ch
             done = git(tree, "apply", "--whitespace=nowarn", *args, "-", stdin=patch)
             assert done.returncode == 0, done.stderr
             assert read(tree) == expected
+
+
+def test_a_side_that_names_nothing_cannot_be_reversed() -> None:
+    with pytest.raises(UsageError, match="names nothing"):
+        diff.reverse(b"--- a/x\n+++ \tb/y\n@@ -0,0 +1 @@\n+a\n")
