@@ -54,17 +54,32 @@ class Container:
     def get(self, path: str, limit: int = MAX_OUT) -> Entry | None:
         """A file, a link, or a directory without what is in it; None where there is none. Links are not followed."""
         with self._watched(f"read {printable(path)[:200]} in the container"):
-            try:
-                chunks, stat = self._api.get_archive(self.id, path)
-            except docker.errors.NotFound as err:
-                self._api.inspect_container(self.id)  # the path is missing, and not the container
-                return self._unfollowed(path) if _STAT in getattr(err.response, "headers", ()) else None
-            entry = first(chunks, path, limit)
-            if not stat.get("mode", 0) & _LINK or entry.link is not None:
-                return entry
-            # A link at the top is a working directory: to read it as it is would take the whole file system.
-            at_top = str(PurePosixPath(path).parent) == "/"
-            return replace(entry, link=stat.get("linkTarget"), directory=False) if at_top else self._unfollowed(path)
+            entry = self._entry(path, limit)
+            self._state()
+            return entry
+
+    def _entry(self, path: str, limit: int) -> Entry | None:
+        try:
+            chunks, stat = self._api.get_archive(self.id, path)
+        except docker.errors.NotFound as err:
+            return self._unfollowed(path) if _STAT in getattr(err.response, "headers", ()) else None
+        entry = first(chunks, path, limit)
+        if not stat.get("mode", 0) & _LINK or entry.link is not None:
+            return entry
+        # A link at the top is a working directory: to read it as it is would take the whole file system.
+        at_top = str(PurePosixPath(path).parent) == "/"
+        return replace(entry, link=stat.get("linkTarget"), directory=False) if at_top else self._unfollowed(path)
+
+    def _state(self) -> dict[str, Any]:
+        """What the engine says of the container now; raises `GoneError` where it is gone or going.
+
+        While a container is removed an engine goes on answering from it, though its files go one by one: to be asked
+        after a read, since a container whose removal has not begun by then has had all its files.
+        """
+        state: dict[str, Any] = self._api.inspect_container(self.id)["State"]
+        if state.get("Dead") or state.get("Status") in ("removing", "dead"):
+            raise GoneError("the container is being removed")
+        return state
 
     def _unfollowed(self, path: str) -> Entry | None:
         """A link by way of the directory that it is in: Podman follows it, or says that there is none if it dangles."""
@@ -80,9 +95,10 @@ class Container:
             try:
                 chunks, _ = self._api.get_archive(self.id, path)
             except docker.errors.NotFound:
-                self._api.inspect_container(self.id)
+                self._state()
                 raise NoEvidence(f"{path} is gone from the container", "find what removes it there") from None
             unpack(chunks, path, into)
+            self._state()
 
     def run(self, timeout: float) -> Ended:
         """Start the container and wait for its end, `timeout` seconds at most; then it is killed."""
@@ -90,13 +106,13 @@ class Container:
             self._api.start(self.id)
         timed_out = not self._wait(timeout)
         with self._watched("stop the container"):
-            state = self._api.inspect_container(self.id)["State"]
+            state = self._state()
             timed_out = timed_out and bool(state.get("Running"))  # a line may have been cut that told of its end
             if timed_out:
                 with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself just now
                     self._api.kill(self.id)
                 self._wait(60)
-                state = self._api.inspect_container(self.id)["State"]
+                state = self._state()
         code = None if timed_out else int(state.get("ExitCode", -1))
         return Ended(code, bool(state.get("OOMKilled")))
 
@@ -133,15 +149,21 @@ class Container:
 
     @contextlib.contextmanager
     def _watched(self, what: str) -> Iterator[None]:
+        killed = ContainerKilled(
+            f"could not {what}: the container was removed from outside", "find what removes containers, run again"
+        )
         try:
             with translated(what):
                 yield
         except GoneError:
-            raise ContainerKilled(
-                f"could not {what}: the container was removed from outside", "find what removes containers, run again"
-            ) from None
+            raise killed from None
         except EngineError as err:
             self._connection.ping()  # an engine that died says so in many ways: name it
+            try:
+                with translated(what):
+                    self._state()  # and so does one of a container that is being removed
+            except GoneError:
+                raise killed from None
             if isinstance(err, EngineLost):  # it answers again
                 raise EngineLost(f"{err.message} (from the engine at {self._connection.address})", err.next) from None
             raise
