@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
+from conftest import ORACLE
 
 from repair import observing, pipeline, runner
 from repair.errors import RepairError
@@ -23,14 +24,7 @@ from repair.sandbox import Sandbox
 PLAIN = "repair-test/odd-plain:1"
 F2P = ("tests/test_calc.py::test_add",)
 P2P = tuple(f"tests/test_calc.py::test_keep[{n}]" for n in range(12))
-ADD = b"""\
---- a/calc.py
-+++ b/calc.py
-@@ -1,2 +1,2 @@
- def add(a, b):
--    return a - b
-+    return a + b
-"""
+ADD = ORACLE
 SIDE_BY_SIDE = 4  # containers at a time: most of a control is waiting for the engine
 
 

@@ -21,6 +21,8 @@ from repair import errors
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
 MakeTask = Callable[..., Path]
+Reach = Callable[[str], LiveRun]
+Rerun = Callable[[], None]
 KEEP = "tests/test_calc.py::test_keep[{}]"
 PHANTOM = "tests/test_calc.py::test_phantom"
 SIZE, INODES = 24 << 20, 1024
@@ -132,9 +134,29 @@ def expected(
     return whole_records
 
 
-def reach(live: LiveRun, phase: str) -> None:
-    words, times = PHASES[phase]
-    assert live.until(*words, times=times), "the run ended before its phase"
+@pytest.fixture
+def reach(start: Start, panel: Path) -> Reach:
+    """Start a run, of one container at a time, and follow it to a phase."""
+
+    def follow(phase: str) -> LiveRun:
+        live = start("run", panel, "-j", "1")
+        words, times = PHASES[phase]
+        assert live.until(*words, times=times), "the run ended before its phase"
+        return live
+
+    return follow
+
+
+@pytest.fixture
+def rerun(tasks: tuple[str, ...], panel: Path, docker: Docker, repair: Repair, expected: dict[str, bytes]) -> Rerun:
+    """Run again: that completes, and all is as if nothing had happened."""
+
+    def complete() -> None:
+        again = repair("run", panel)
+        assert again.code == 0, again
+        assert_survived(panel, expected, docker, *tasks)
+
+    return complete
 
 
 def assert_full(done: Ended, *words: str) -> None:
@@ -145,13 +167,7 @@ def assert_full(done: Ended, *words: str) -> None:
 
 
 def test_a_run_that_begins_on_a_full_disk_runs_nothing_and_says_where(
-    tasks: tuple[str, ...],
-    disk: Disk,
-    panel: Path,
-    docker: Docker,
-    repair: Repair,
-    seen: Seen,
-    expected: dict[str, bytes],
+    disk: Disk, panel: Path, repair: Repair, rerun: Rerun, seen: Seen
 ) -> None:
     disk.fill()
     done = repair("run", panel)
@@ -160,8 +176,7 @@ def test_a_run_that_begins_on_a_full_disk_runs_nothing_and_says_where(
     assert records(panel) == {}
 
     disk.free()
-    assert repair("run", panel).code == 0
-    assert_survived(panel, expected, docker, *tasks)
+    rerun()
     seen("PANEL's disk full", "before the run", "exit 14, nothing runs, rerun completes")
 
 
@@ -172,14 +187,12 @@ def test_a_disk_that_fills_up_during_a_run_costs_no_record_and_the_next_run_comp
     tasks: tuple[str, ...],
     disk: Disk,
     panel: Path,
-    docker: Docker,
-    start: Start,
-    repair: Repair,
+    reach: Reach,
+    rerun: Rerun,
     seen: Seen,
     expected: dict[str, bytes],
 ) -> None:
-    live = start("run", panel, "-j", "1")
-    reach(live, phase)
+    live = reach(phase)
     disk.fill() if fault == "blocks" else disk.use_up_inodes()
 
     done = live.end()
@@ -189,9 +202,7 @@ def test_a_disk_that_fills_up_during_a_run_costs_no_record_and_the_next_run_comp
     assert records(panel).items() <= expected.items()
     assert len(undecided) < len(tasks) or phase != "between tasks", "what was decided before stays"
     disk.free()
-    again = repair("run", panel)
-    assert again.code == 0, again
-    assert_survived(panel, expected, docker, *tasks)
+    rerun()
     seen(f"PANEL's disk out of {fault}", phase, "exit 14, no record of this task, rerun completes")
 
 
@@ -201,17 +212,14 @@ def test_a_disk_that_breaks_during_a_run_costs_no_record_and_the_next_run_comple
     tasks: tuple[str, ...],
     disk: Disk,
     panel: Path,
-    docker: Docker,
-    start: Start,
-    repair: Repair,
+    reach: Reach,
+    rerun: Rerun,
     seen: Seen,
     expected: dict[str, bytes],
 ) -> None:
-    subprocess.run(
-        ["sync", "--file-system", str(panel)], check=True
-    )  # the tasks; records are synced by who writes them
-    live = start("run", panel, "-j", "1")
-    reach(live, phase)
+    # the tasks; records are synced by who writes them
+    subprocess.run(["sync", "--file-system", str(panel)], check=True)
+    live = reach(phase)
     before = records(panel)
     disk.break_()
 
@@ -223,9 +231,7 @@ def test_a_disk_that_breaks_during_a_run_costs_no_record_and_the_next_run_comple
         assert word in done.err, done
     disk.mend()
     assert before.items() <= records(panel).items() <= expected.items()
-    again = repair("run", panel)
-    assert again.code == 0, again
-    assert_survived(panel, expected, docker, *tasks)
+    rerun()
     seen("PANEL's disk turns read-only", phase, "exit 13, no record of this task, rerun completes")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ORACLE
 
 from faults.conftest import NAP, NAP_ID, PLAIN, Repair, Start, adds, records
 from faults.live_run import Docker
@@ -44,12 +45,6 @@ deleted file mode 120000
 @@ -1 +0,0 @@
 -nowhere
 \\ No newline at end of file
---- a/calc.py
-+++ b/calc.py
-@@ -1,2 +1,2 @@
- def add(a, b):
--    return a - b
-+    return a + b
 """
 LOOKS = """\
 import os
@@ -191,7 +186,7 @@ def test_a_patch_changes_links_on_podman(
 ) -> None:
     test = "tests/test_links.py::test_links"
     image = build("links", LINKS)
-    task = make_task(f2p=[test], p2p=[], oracle=TURNS, tests=adds("tests/test_links.py", LOOKS), image=image)
+    task = make_task(f2p=[test], p2p=[], oracle=TURNS + ORACLE, tests=adds("tests/test_links.py", LOOKS), image=image)
     done = repair("run", panel, docker=podman)
     assert done.code == 0, done
     record = json.loads((task / "repair.json").read_bytes())
