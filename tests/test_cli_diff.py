@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -349,3 +350,36 @@ def test_two_panels_that_do_not_load_cannot_be_compared(capsys: Capture, books: 
     commit(books, git)
     code, _, err = ask(capsys, "diff", books, "HEAD")
     assert (code, "no valid TOML" in err) == (2, True)
+
+
+# Tells that it was asked for blobs, by a name that only opens when the test does, and then never answers.
+SLOW_GIT = """\
+#!/bin/sh
+[ "$1 $2" = "cat-file --batch" ] || exec {git} "$@"
+: >{asked}
+exec sleep 600
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_comparison_that_is_stopped_says_so_and_leaves_nothing(
+    number: signal.Signals, status: int, books: Path, tmp_path: Path
+) -> None:
+    tools, temporary, asked = tmp_path / "tools", tmp_path / "temporary", tmp_path / "asked"
+    tools.mkdir()
+    temporary.mkdir()
+    os.mkfifo(asked)
+    (tools / "git").write_text(SLOW_GIT.format(git=shutil.which("git"), asked=asked))
+    (tools / "git").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(temporary)}
+    command = [sys.executable, "-m", "repair", "diff", str(books), "HEAD"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            asked.read_bytes()
+            assert list(temporary.iterdir()) != []
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (status, b"", b"repair: stopped\n")
+    assert list(temporary.iterdir()) == []
