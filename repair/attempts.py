@@ -44,7 +44,7 @@ def out_of_space(directory: Path) -> bool:
     whole, end, _ = head(directory / "disk").partition("\nend\n")
     scale = 0
     for line in whole.splitlines() if end else ():
-        numbers = re.search(r" (\d+) +\d+ +(-?\d+) +(?:\d+%|-) ", line)
+        numbers = re.search(r" (\d{1,18}) +\d+ +(-?\d{1,18}) +(?:\d+%|-) ", line)
         if numbers is None:
             scale = 1 if "nodes" in line else 1024  # a table's head: of files, or of blocks
             continue

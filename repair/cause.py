@@ -87,7 +87,7 @@ def of_collection(where: str, text: str) -> str:
 def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
     """pytest's message why it could not start, from the end of its output; None where it says no such thing.
 
-    `by_usage`: it ended with the status for usage errors, so what it printed last is its answer. Otherwise only a
+    `by_usage`: it ended with the status for usage errors, with which other programs end as well. Otherwise only a
     plugin that does not import counts.
     """
     lines = [line.rstrip() for line in log.splitlines() if line.strip()]
@@ -96,9 +96,9 @@ def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
     if by_usage and conftest:
         where = conftest[-1].removeprefix(workdir.rstrip("/") + "/")
         return of_collection(where, "\n".join(f"E   {line}" for line in raised) or lines[-1])
-    if by_usage:
-        said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
-        return normalise(said[-1] if said else lines[-1]) if lines else "pytest printed no reason"
+    said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
+    if by_usage and said:
+        return normalise(said[-1])
     plugin = [line for line in lines if re.search('Error (importing|while loading) plugin "', line)]
     if plugin:
         return normalise(": ".join([plugin[-1].rstrip("."), *raised[-1:]]))

@@ -44,7 +44,7 @@ class Attempt:
 
 
 MAX_RECORDS = 500  # xdist has one a worker
-OUT = re.compile(r"begun|disk|error|exit|log|memory|reports")
+OUT = re.compile(r"begun|changed|disk|error|exit|log|memory|reports")
 OUT_OF_PYTEST = re.compile(r"report\.xml|record-[\w.-]+\.jsonl")
 
 
@@ -145,6 +145,11 @@ def _refuse_unobserved(result: Attempt, seen: record.Record, control: Control) -
             f"raise `timeout`, or see {result.directory}/log",
         )
     refuse_outside_kill(result)
+    if (result.directory / "changed").exists():
+        raise NoEvidence(
+            "a process that the tests left running changed the report or the record after pytest's end",
+            f"find what it writes; see {result.directory}",
+        )
     if seen.damaged:
         raise NoEvidence(f"the plugin's record is damaged ({seen.damaged})", f"see {result.directory}")
 

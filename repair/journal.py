@@ -14,11 +14,11 @@ from repair.model import Observed, Outcome, Run
 
 
 def entry(run: Run) -> bytes:
-    """A run as the journal keeps it."""
+    """A run as the journal keeps it: one whose patches applied."""
+    assert run.patch is None
     document = {
         "image": run.image,
         "exit": run.exit,
-        "patch": run.patch,
         "deadly": run.deadly,
         "flags": run.flags,
         "template": run.template,
@@ -37,12 +37,11 @@ def read(content: bytes) -> Run | None:
             _text(document["image"]),
             None if document["exit"] is None else _status(document["exit"]),
             _observed(document["observed"]),
-            None if document["patch"] is None else _text(document["patch"]),
-            _texts(document["deadly"]),
-            _texts(document["flags"]),
-            _texts(document["template"]),
-            _observed(document.get("found", {})),
-            _observed(document.get("broken", {})),
+            deadly=_texts(document["deadly"]),
+            flags=_texts(document["flags"]),
+            template=_texts(document["template"]),
+            found=_observed(document.get("found", {})),
+            broken=_observed(document.get("broken", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

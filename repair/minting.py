@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from repair import __version__, derivation, diff, runner
 from repair.attributes import ATTRIBUTES
@@ -21,7 +22,7 @@ from repair.errors import UsageError
 from repair.evidence import some
 from repair.formats import native
 from repair.minted import FILE, Minted, mint_json
-from repair.model import Control, Finding, Image, Panel, Rule, Run, Task
+from repair.model import Control, Finding, Image, Inputs, Panel, Rule, Run, Task
 from repair.observing import (
     Ended,
     Options,
@@ -73,6 +74,7 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
     def mint(work: Work, task: Task) -> Found:
         files, origin = test_files(task, plan)
         check_can_be_copied(task.directory)
+        before = inputs(task)
         image = work.image(task)
         planned = runner.planned(task)
         policy = work.panel.policy
@@ -83,12 +85,19 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
         ran = {*files, *changed(task)} if files else ()
         against = compare(task.f2p, task.p2p, tried, (empty, oracle), ran, policy)
         new = replace(task, f2p=tried.f2p, p2p=tried.p2p)
+        made_from = replace(inputs(new), environment=before.environment)
+        _refuse_edited(new, made_from, native.load_settings(work.panel.directory)["defaults"])
         facts = (tuple(map(_facts, empty)), tuple(map(_facts, oracle)))
-        return Found(
-            Minted(new, __version__, image, inputs(new), policy, origin, files, *facts, tried, trials), against
-        )
+        return Found(Minted(new, __version__, image, made_from, policy, origin, files, *facts, tried, trials), against)
 
     return mint
+
+
+def _refuse_edited(task: Task, made_from: Inputs, defaults: Mapping[str, Any]) -> None:
+    """Raise where a task's files are not those that ran: its lists would be said to be made from others."""
+    now = replace(native.load_task(task.directory, defaults, lists=False), f2p=task.f2p, p2p=task.p2p)
+    if inputs(now) != made_from:
+        raise UsageError(f"{task.directory} was changed since it was run to be minted", "mint again")
 
 
 def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan: Plan) -> Runs:
@@ -212,16 +221,17 @@ def write(panel: Panel, target: Path, found: Sequence[Minted]) -> None:
             shutil.copytree(panel.directory / SCHEMAS, new / SCHEMAS)
         if not (new / ".gitattributes").exists():
             (new / ".gitattributes").write_bytes(ATTRIBUTES)
-        defaults = native.load_settings(new)["defaults"]
+        settings = native.load_settings(new)
         for minted in found:
             directory = new / minted.task.directory.name
             made_from = minted.inputs
             if minted.refused:
                 directory.mkdir()
             else:
+                _refuse_edited(minted.task, minted.inputs, settings["defaults"])
                 _copy(minted.task.directory, directory)
                 _write_lists(minted.task, directory / "task.json")
-                made_from = inputs(native.load_task(directory, defaults))
+                made_from = inputs(native.load_task(directory, settings["defaults"]))
             (directory / FILE).write_bytes(mint_json(replace(minted, inputs=made_from)))
 
 

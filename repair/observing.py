@@ -256,6 +256,7 @@ class Work:
         for observed in runs.values():
             if any(run.patch is None for run in observed):
                 refuse_patch_errors(observed)
+        refuse_two_answers(runs[ControlKind.EMPTY], runs[ControlKind.ORACLE])
         refuse_two_spellings([*runs[ControlKind.ORACLE], *runs[ControlKind.EMPTY]])
         return runs[ControlKind.EMPTY], runs[ControlKind.ORACLE]
 
@@ -280,7 +281,7 @@ class Work:
 
         with written(self.workspace.root):
             run = runner.observe(self.sandbox, control, image, attempt, self.retry(task, name))
-        if not control.confirm:
+        if not control.confirm and run.patch is None:  # to see a refusal again costs no test run
             self.workspace.note(task, key, run, attempts)
         self.tell(task, f"{name}: observed in {time.monotonic() - begin:.1f} s")
         return run
@@ -291,6 +292,14 @@ def refuse_patch_errors(runs: Sequence[Run]) -> None:
     error = next((run.patch for run in runs if run.patch is not None), None)
     if error is not None:
         raise NoEvidence(f"a patch applied in one run and not in another: {error}", "find what changes the image")
+
+
+def refuse_two_answers(empty: Sequence[Run], oracle: Sequence[Run]) -> None:
+    """Raise where the controls disagree about a patch of both: the oracle control applies empty's, then its own."""
+    first, both = {run.patch for run in empty}, {run.patch for run in oracle}
+    own = first == {None} and all(error is None or error.startswith("oracle.patch: ") for error in both)
+    if empty and oracle and not own and first != both:
+        refuse_patch_errors([*empty, *oracle])
 
 
 def refuse_two_spellings(runs: Sequence[Run]) -> None:

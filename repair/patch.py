@@ -3,19 +3,14 @@
 The touched files are fetched, patched here without fuzz, checked, and put back with their owners and modes; so no
 tool of the image, no user and no ownership in it can change a verdict.
 
-Both the diffs and the fetched files are strangers'. git's own directory lies beside the tree that they are in, so that
-no file of theirs is configuration; links are copied and never followed; what they may take of this machine is bounded.
+Both the diffs and the fetched files are strangers'. Links are copied and never followed; what they may take of this
+machine is bounded, here and in `repair.git`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import resource
-import subprocess
-import sys
-import tempfile
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +18,8 @@ from pathlib import Path, PurePosixPath
 
 from repair.archive import Entry
 from repair.cause import normalise, printable
-from repair.errors import DiskFull, ImageError, InfrastructureError, NoEvidence
+from repair.errors import ImageError, NoEvidence
+from repair.git import Git
 from repair.sandbox import Container
 from repair.scratch import Scratch
 
@@ -31,26 +27,8 @@ Patches = Sequence[tuple[str, bytes]]
 
 MAX_FILES = 20_000  # that the diffs of one task may touch
 MAX_BYTES = 512 << 20  # of all files that they touch, before and after
-MAX_MEMORY = 3 << 30  # of one git process, where the system can bound it: a small diff may copy or inflate without end
 MAX_PATH = 4000  # bytes; systems allow 4096, and where the tree lies takes some
 MAX_NAME = 255  # bytes of one folder's or file's name: no system of the image's allows more
-
-_ENVIRONMENT = {
-    "LC_ALL": "C",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-}
-_SETTINGS = {
-    "core.autocrlf": "false",
-    "core.symlinks": "true",
-    "core.fileMode": "true",
-    "core.protectHFS": "true",  # no spelling of .git is a file's name, whatever this machine's file system
-    "core.protectNTFS": "true",
-    "core.attributesFile": os.devnull,
-    "core.hooksPath": os.devnull,
-}
 
 
 class _DoesNotApplyError(Exception):
@@ -132,7 +110,7 @@ class _Tree:
         self.entries: dict[str, Entry | None] = {}
         self.touched: set[str] = set()
         self.fetched = 0  # bytes
-        self._git("init", "--quiet", "--template=")
+        self._git = Git(folder, self.local)
 
     def apply(self, name: str, content: bytes) -> None:
         """Apply one patch here; raises `_DoesNotApplyError` unless every file changes as the diff says."""
@@ -146,9 +124,10 @@ class _Tree:
             )
         for path in filter(_may_be_fetched, paths):
             self._fetch(path)
-        problem = self._git("apply", "--whitespace=nowarn", "-", stdin=content)
+        problem = self._git.ask("apply", "--whitespace=nowarn", "-", stdin=content).problem
         if problem is None and not _COPY.search(content):  # the reverse of a copy would make its source anew
-            problem = self._git("apply", "--whitespace=nowarn", "--check", "--reverse", "-", stdin=content)
+            backwards = ("--check", "--reverse")
+            problem = self._git.ask("apply", "--whitespace=nowarn", *backwards, "-", stdin=content).problem
         if problem is not None:
             raise _DoesNotApplyError(f"{name}: {problem}")
         _refuse_large(name, sum(os.lstat(self.local / path).st_size for path in self._local_paths()))
@@ -156,11 +135,10 @@ class _Tree:
     def _numstat(self, name: str, content: bytes) -> list[str]:
         paths = []
         for direction in ((), ("--reverse",)):
-            done = self._run("apply", "--numstat", "-z", *direction, "-", stdin=content)
-            problem = _problem(done)
-            if problem is not None:
-                raise _DoesNotApplyError(f"{name}: {problem}")
-            paths += [line.split(b"\t", 2)[2] for line in done.stdout.split(b"\0") if line.count(b"\t") >= 2]
+            answer = self._git.ask("apply", "--numstat", "-z", *direction, "-", stdin=content)
+            if answer.problem is not None:
+                raise _DoesNotApplyError(f"{name}: {answer.problem}")
+            paths += [line.split(b"\t", 2)[2] for line in answer.out.split(b"\0") if line.count(b"\t") >= 2]
         for path in paths:
             if len(path) > MAX_PATH or max(map(len, path.split(b"/"))) > MAX_NAME:
                 raise _DoesNotApplyError(f"{name}: {normalise(path[:99].decode('utf-8', 'replace'))}…: name too long")
@@ -266,53 +244,9 @@ class _Tree:
                 return known.uid, known.gid
         return 0, 0
 
-    def _git(self, *args: str, stdin: bytes = b"") -> str | None:
-        """Run git in the local tree; None where it succeeds, else what it says as one line."""
-        return _problem(self._run(*args, stdin=stdin))
-
-    def _run(self, *args: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder / "home"), **_ENVIRONMENT}
-        environment |= {"GIT_DIR": str(self.folder / "git"), "GIT_WORK_TREE": str(self.local)}
-        settings = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
-        command = ["git", *settings, *args]
-        pipe = subprocess.PIPE
-        try:
-            with subprocess.Popen(
-                command, cwd=self.local, env=environment, stdin=pipe, stdout=pipe, stderr=pipe
-            ) as git:
-                _bound_memory(git.pid)  # before it has read anything
-                try:
-                    out, err = git.communicate(stdin, timeout=600)
-                except BaseException:
-                    git.kill()
-                    raise
-        except FileNotFoundError:
-            raise InfrastructureError("git is not installed here, and it applies the patches", "install git") from None
-        except subprocess.TimeoutExpired:
-            raise NoEvidence("git took more than ten minutes over a patch", "look at the patch's size") from None
-        _refuse_broken(git.returncode, err)
-        return subprocess.CompletedProcess(command, git.returncode, out, err)
-
 
 _COPY = re.compile(rb"^copy from ", re.MULTILINE)
 _LITERAL = re.compile(rb"^literal (\d{1,18})\r?$", re.MULTILINE)
-
-
-def _bound_memory(pid: int) -> None:
-    if sys.platform == "linux":
-        with contextlib.suppress(ProcessLookupError):
-            ours = resource.getrlimit(resource.RLIMIT_AS)[1]
-            most = MAX_MEMORY if ours == resource.RLIM_INFINITY else min(ours, MAX_MEMORY)
-            resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
-
-
-def _refuse_broken(status: int, stderr: bytes) -> None:
-    """Raise where git broke instead of answering: that says nothing about the patch."""
-    if re.search(rb"^(error|fatal): .*: No space left on device$", stderr, re.MULTILINE):
-        raise DiskFull("no space left here to apply the patches", f"free some in {tempfile.gettempdir()}, run again")
-    if status < 0 or re.search(rb"^fatal: Out of memory", stderr, re.MULTILINE):
-        said = _said(stderr) if stderr else f"signal {-status}"
-        raise NoEvidence(f"git broke over a patch ({said})", f"it may take {MAX_MEMORY >> 30} GiB; look at its size")
 
 
 def _refuse_large(what: str, size: int) -> None:
@@ -339,13 +273,3 @@ def _is_git(name: str) -> bool:
     """Is this a name of .git on some file system? Some ignore case, format characters, or dots at the end."""
     seen = "".join(char for char in name.casefold() if unicodedata.category(char) != "Cf")
     return seen.partition(":")[0].rstrip(". ") in {".git", "git~1"}
-
-
-def _problem(done: subprocess.CompletedProcess[bytes]) -> str | None:
-    """What git says as one line, or None. At corrupt binary content it says so, skips the rest, and ends with 0."""
-    return _said(done.stderr) if done.returncode or re.search(rb"^error: ", done.stderr, re.MULTILINE) else None
-
-
-def _said(stderr: bytes) -> str:
-    lines = [line.removeprefix("error: ").strip() for line in stderr.decode("utf-8", "replace").splitlines()]
-    return normalise("; ".join(line for line in lines if line and not line.startswith("warning: "))) or "git refuses it"

@@ -12,7 +12,7 @@ from functools import partial
 from repair import __version__, rules, runner, table
 from repair.check import Soundness, decision_of, examine, judge
 from repair.documents import outcomes_json, repair_json, sha256
-from repair.errors import InfrastructureError, NoEvidence, RepairError
+from repair.errors import InfrastructureError, NoEvidence, RepairError, UsageError
 from repair.formats.copies import own_verifier
 from repair.model import ControlKind, Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
 from repair.observing import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
@@ -77,9 +77,12 @@ def _decide(work: Work, task: Task) -> Result:
     if has_record(task):
         return _recorded(work.panel, task)
     made_from = inputs(task)
+    source = source_digest(task) if work.options.own else None
     evidence = _evidence(work, task, own=work.options.own)
     if evidence.own is not None:
-        made_from = replace(made_from, source=source_digest(task))
+        if source_digest(task) != source:
+            raise UsageError(f"{task.directory} was changed while its own verifier ran", "run again")
+        made_from = replace(made_from, source=source)
     repair = judge(evidence, made_from, work.panel.policy)
     outcomes = outcomes_json(evidence)
     work.workspace.save(task, outcomes, repair_json(repair, sha256(outcomes)))

@@ -36,6 +36,7 @@ from repair.evidence import (
     refuse_strangers,
     some,
 )
+from repair.globs import glob
 from repair.model import Control, ControlKind, Image, Run, Select, Task
 from repair.retry import NEVER, Retry
 from repair.sandbox import DROPPED, PIDS, Container, Ended, Sandbox
@@ -61,7 +62,24 @@ def planned(task: Task) -> Task:
     return replace(task, test_cmd=plan.test_cmd, junit=plan.junit, env=env, select=select)
 
 
-JUDGES = ("attempts", "cause", "evidence", "frameworks", "junit", "record", "resolve", "templates")
+# All that stands between a container and a run of the journal: `tests/test_layers.py` holds it to the imports.
+JUDGES = (
+    *("archive", "attempts", "cause", "context", "errors", "evidence", "frameworks", "git", "globs", "junit", "model"),
+    *(
+        "patch",
+        "recognition",
+        "record",
+        "reference",
+        "resolve",
+        "retry",
+        "runner",
+        "scratch",
+        "shell",
+        "templates",
+        "tunnel",
+    ),
+    *("sandbox/__init__", "sandbox/connection", "sandbox/container", "sandbox/images"),
+)
 
 
 @cache
@@ -93,6 +111,7 @@ def digest(control: Control, image: Image) -> str:
         "judges": _judges(),
         "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
         "image": image.id,
+        **({"emulated": True} if image.emulated else {}),
         "repeat": control.repeat,
     }
     return hashlib.sha256(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -176,7 +195,10 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
         applied = patch.apply(box, task.workdir, control.patches, task.patches)
         if applied.error is not None:
             return Attempt(Ended(None, False), None, directory, applied.error)
-        box.put(_entries(control, here.lstrip("/"), deadly, applied.deleted))
+        entries = _entries(control, here.lstrip("/"), deadly, applied.deleted)
+        if not sandbox.tells_memory_kills:
+            entries.append(Entry(f"{here}/in/watch".lstrip("/"), b"", 0o644))
+        box.put(entries)
         try:
             ended = box.run(task.timeout)
         finally:
@@ -276,12 +298,19 @@ def _fetch_reports(box: Container, control: Control, here: str, directory: Path)
     if (directory / "reports").stat().st_size > MAX_NAMES:
         raise NoEvidence("the run names more report files than any does", "see what writes /.repair-*/out/reports")
     names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")
-    patterns = [_glob(pattern) for pattern in control.task.junit]
-    matching = [n for n in sorted(set(names) - {""}) if any(p.fullmatch(n.removeprefix("./")) for p in patterns)]
+    if names[-2:] != ["/", ""]:
+        refuse_full_disk(directory)
+        raise NoEvidence("the list of the run's report files is cut short", f"see {directory}/log")
+    patterns = [glob(pattern) for pattern in control.task.junit]
+    matching = [name for name in sorted(set(names) - {""}) if any(matches(name) for matches in patterns)]
     if len(matching) > MAX_REPORTS:
         raise NoEvidence(f"there are more than {MAX_REPORTS} report files", "name fewer in `junit`")
     left = MAX_OUT
     for number, name in enumerate(matching, 1):
+        if not _is_utf8(name):
+            raise NoEvidence(
+                f"the name of the report {printable(name)} is not UTF-8", "see what the test command writes there"
+            )
         path = name if name.startswith("/") else f"{control.task.workdir}/{name}"
         entry = box.get(path, min(junit.MAX_BYTES, left))
         if entry is None or entry.link is not None or entry.directory:
@@ -294,18 +323,12 @@ def _fetch_reports(box: Container, control: Control, here: str, directory: Path)
         (directory / f"report-{number}.xml").write_bytes(entry.content)
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    """A glob as a regular expression: `**/` is any folders or none, `*` and `?` stay within one name."""
-    parts = re.split(r"(\*\*/?|\*|\?|\[[^\]]+\])", pattern.removeprefix("./"))
-    return re.compile("".join(map(_as_expression, parts)), re.DOTALL)
-
-
-def _as_expression(part: str) -> str:
-    if part.startswith("[") and len(part) > 2:
-        inner = part[1:-1].replace("\\", "\\\\")
-        inner = f"^{inner[1:]}" if inner.startswith("!") else inner.replace("^", "\\^", 1)
-        return f"[{inner}]"
-    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part) or re.escape(part)
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _disk_full(directory: Path, status: int | None) -> bool:

@@ -24,11 +24,14 @@ def new_run_id() -> str:
 
 
 def _host() -> str:
-    """This machine: its name, and a digest of its id, since names are given twice."""
+    """This machine: its name, and a digest of its id and of where process ids hold, since names are given twice."""
     name = re.sub(r"[^A-Za-z0-9.]", ".", socket.gethostname()) or "host"
+    known = b""
     with contextlib.suppress(OSError):
-        return f"{name}.{sha256(Path('/etc/machine-id').read_bytes())[:8]}"
-    return name
+        known += Path("/etc/machine-id").read_bytes()
+    with contextlib.suppress(OSError):  # a container's own, where it is run in one
+        known += str(Path("/proc/self/ns/pid").stat().st_ino).encode()
+    return f"{name}.{sha256(known)[:8]}"
 
 
 def _locks() -> Path:
@@ -46,6 +49,7 @@ def alive(run_id: str) -> Iterator[None]:
     with written(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
+        os.fchmod(descriptor, 0o644)  # whatever the umask: other users look whether it is held
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

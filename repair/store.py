@@ -150,7 +150,13 @@ def read_if_there(file: Path) -> bytes | None:
 
 def has_record(task: Task) -> bool:
     """Is there a repair.json, of whatever content?"""
-    return os.path.lexists(task.directory / RECORD)
+    try:
+        os.lstat(task.directory / RECORD)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as err:  # a disk or a share that does not answer has not said no
+        raise StoreError(f"{task.directory / RECORD} cannot be looked at: {err.strerror}", "see the disk") from None
+    return True
 
 
 class Workspace:

@@ -7,6 +7,7 @@ would never be ended, and its ssh may ask the terminal for a password or a host 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import socket
 import subprocess
@@ -105,4 +106,4 @@ def _command(url: str) -> list[str]:
 
 def _short() -> Path | None:
     """Where a socket may be: the usual place for temporary files, unless its path is too long."""
-    return None if len(tempfile.gettempdir()) <= LONG else Path("/tmp")  # noqa: S108 - the folder in it is made for us alone
+    return None if len(os.fsencode(tempfile.gettempdir())) <= LONG else Path("/tmp")  # noqa: S108 - the folder in it is made for us alone

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from hypothesis import HealthCheck, settings
 
 # A shell that starts us in the background may have Ctrl-C ignored, and so would every command that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# And what others may read of what a test makes is said by the test, not by that shell's umask.
+os.umask(0o022)
 
 # How quickly examples are made is the machine's affair, and no test's.
 settings.register_profile("repair", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,6 +33,13 @@ ORACLE = b"""\
 """
 
 MakeTask = Callable[..., Path]
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket's, whatever TMPDIR is."""
+    with tempfile.TemporaryDirectory(prefix="repair-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair import archive
-from repair.archive import MAX_ENTRIES, MAX_OUT, Entry, first, pack, unpack
+from repair.archive import MAX_ENTRIES, MAX_HEADER, MAX_OUT, Entry, first, pack, unpack
 from repair.errors import NoEvidence
 
 BLOCK = tarfile.BLOCKSIZE
@@ -179,7 +179,7 @@ SIZES = {
     + header("out/exit", 0, raw=write_at(124, b"\xff" * 8 + b"\0" * 4)),
     "no number": header("out/exit", 0, raw=write_at(124, b"twelve bytes")),
     "1 TiB by an extended header": pax("out/exit", b"x", size=str(1 << 40)),
-    "below nothing by an extended header": pax("out/exit", b"x", size="-5"),
+    "below nothing by an extended header": pax("out/exit", b"", size="-5"),
     "no number in an extended header": pax("out/exit", b"x", size="x"),
     "above by an extended header": pax("out/exit", b"x", path="../escaped"),
     "absolute by an extended header": pax("out/exit", b"x", path="/etc/escaped"),
@@ -210,7 +210,23 @@ SIZES = {
         GNU__sparse__name="../escaped",
         GNU__sparse__realsize="1",
     ),
-    "an extended header of 64 MiB": header("pax", 64 << 20, tarfile.XHDTYPE) + bytes(64 << 20) + header("out/a", 0),
+    "an old sparse file of 3 bytes": header("out/exit", 0, tarfile.GNUTYPE_SPARSE, write_at(483, b"00000000003\0")),
+    "a sparse file of 3 bytes": pax(
+        "out/sparse",
+        padded(b"0\n"),
+        GNU__sparse__major="1",
+        GNU__sparse__minor="0",
+        GNU__sparse__name="out/exit",
+        GNU__sparse__realsize="3",
+    ),
+    "a sparse file of 3 bytes, in the first way": pax(
+        "out/exit", b"", GNU__sparse__size="3", GNU__sparse__numblocks="0", GNU__sparse__map=""
+    ),
+    "an extended header of 64 MiB": pax("out/exit", b"x", comment="n" * (64 << 20)),
+    "an extended header just above the limit": pax("out/exit", b"x", comment="n" * MAX_HEADER),
+    "an extended header for all, just above the limit": pax(
+        "out/exit", b"x", tarfile.XGLTYPE, comment="n" * MAX_HEADER
+    ),
     "a thousand extended headers": (header("pax", 0, tarfile.XHDTYPE) * 2000) + header("out/a", 0),
     "an unknown kind": header("out/exit", 0, b"Z"),
     "a long link name": header("long", 1 << 20, tarfile.GNUTYPE_LONGLINK) + bytes(1 << 20) + header("out/a", 0),
@@ -221,7 +237,14 @@ SIZES = {
 
 @pytest.mark.parametrize("data", SIZES.values(), ids=SIZES)
 def test_a_header_that_lies_is_refused(tmp_path: Path, data: bytes) -> None:
-    refused(tar(HONEST[0])[:BLOCK] + data, tmp_path)
+    """Each has a proper end: it is for the header that it is refused."""
+    refused(tar(HONEST[0])[:BLOCK] + data + bytes(2 * BLOCK), tmp_path)
+
+
+def test_headers_at_the_limit_are_read(tmp_path: Path) -> None:
+    data = tar(HONEST[0])[:BLOCK] + pax("out/exit", b"x", comment="n" * (MAX_HEADER - len("16384 comment=\n")))
+    unpack(chunks(data + bytes(2 * BLOCK)), OUT, tmp_path)
+    assert (tmp_path / "exit").read_bytes() == b"x"
 
 
 def test_more_entries_than_a_run_leaves_are_refused(tmp_path: Path) -> None:

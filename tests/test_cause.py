@@ -288,13 +288,17 @@ USAGE_LOGS: dict[str, tuple[str, str]] = {
         ),
         "tests/conftest.py: ModuleNotFoundError: No module named 'pretend'",
     ),
-    "nothing printed": ("\n", "pytest printed no reason"),
 }
 
 
 @pytest.mark.parametrize(("log", "cause"), USAGE_LOGS.values(), ids=USAGE_LOGS)
 def test_startup_error_by_usage(log: str, cause: str) -> None:
     assert startup_error(log, "/testbed", by_usage=True) == cause
+
+
+@pytest.mark.parametrize("log", ["\n", "fetching\n", "wget: unable to resolve host address\n"])
+def test_the_status_of_a_usage_error_alone_is_no_answer_of_pytest(log: str) -> None:
+    assert startup_error(log, "/testbed", by_usage=True) is None
 
 
 NO_ANSWER = {

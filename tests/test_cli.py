@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -36,14 +37,18 @@ def ask(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
     return (code, *capsys.readouterr())
 
 
+def environment(more: Mapping[str, str] | None) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if key not in {"PYTHONUNBUFFERED", "NO_COLOR"}}
+    return {**inherited, **(more or {})}
+
+
 def start(
     *arguments: object, env: Mapping[str, str] | None = None, stdout: int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[str]:
     """`python -m repair` in a process of its own."""
-    inherited = {key: value for key, value in os.environ.items() if key not in {"PYTHONUNBUFFERED", "NO_COLOR"}}
     return subprocess.run(
         [sys.executable, "-m", "repair", *map(str, arguments)],
-        env={**inherited, **(env or {})},
+        env=environment(env),
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
@@ -390,13 +395,24 @@ def test_a_narrow_encoding_is_no_error(decided: Path) -> None:
     assert "F2P 1" in done.stdout
 
 
+def shown_on(leader: int) -> bytes:
+    """All that comes on a terminal until its last writer has closed it; closes its other end."""
+    parts = []
+    with contextlib.suppress(OSError):  # how the end is said
+        while part := os.read(leader, 1 << 16):
+            parts.append(part)
+    os.close(leader)
+    return b"".join(parts)
+
+
 def on_a_terminal(*arguments: object, env: Mapping[str, str] | None = None) -> bytes:
     leader, follower = pty.openpty()
-    done = start(*arguments, env=env, stdout=follower)
+    command = [sys.executable, "-m", "repair", *map(str, arguments)]
+    process = subprocess.Popen(command, env=environment(env), stdout=follower, stderr=subprocess.PIPE)
     os.close(follower)
-    assert (done.returncode, done.stderr) == (0, "")
-    shown = os.read(leader, 100_000)
-    os.close(leader)
+    shown = shown_on(leader)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
     return shown
 
 

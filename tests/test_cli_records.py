@@ -48,13 +48,12 @@ class Engine(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(autouse=True)
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)  # a socket's whole path has room for a hundred characters only
-    with socketserver.ThreadingUnixStreamServer("engine.sock", Engine) as server:
+def engine(short: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with socketserver.ThreadingUnixStreamServer(str(short / "engine.sock"), Engine) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{short}/engine.sock")
         yield
         server.shutdown()
         thread.join()

@@ -48,7 +48,9 @@ class Api:
 
 
 def container(api: Api) -> Container:
-    connection = SimpleNamespace(client=SimpleNamespace(api=api), ping=lambda: None, address="tcp://far:1")
+    connection = SimpleNamespace(
+        client=SimpleNamespace(api=api), ping=lambda: None, address="tcp://far:1", is_podman=False
+    )
     return Container(cast("Connection", connection), "c0ffee")
 
 
@@ -65,7 +67,7 @@ def test_a_connection_whose_time_runs_out_is_not_the_test_s_time_limit() -> None
 
 
 def test_a_container_that_runs_on_beyond_its_time_is_killed() -> None:
-    api = Api(no_answer, RUNS, RUNS, ENDED)
+    api = Api(no_answer, RUNS, RUNS, RUNS, ENDED)
     assert container(api).run(0.5) == Ended(None, False)
     assert api.killed
 
@@ -94,8 +96,17 @@ def test_what_is_read_of_a_container_that_goes_is_no_evidence(
         box.get("/repo/calc.py")
     with pytest.raises(ContainerKilled, match=r"read /here/out .* removed from outside"):
         box.fetch("/here/out", tmp_path)
-    with pytest.raises(ContainerKilled, match=r"stop the container: .* removed from outside"):
+    with pytest.raises(ContainerKilled, match=r"start the container: .* removed from outside"):
         box.run(1)
+
+
+def test_what_only_a_proxy_has_not_found_is_no_missing_path() -> None:
+    class Proxied(Api):
+        def get_archive(self, _: str, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
+            raise docker.errors.NotFound("404 page not found")
+
+    with pytest.raises(ContainerKilled):
+        container(Proxied(at_once, ENDED)).get("/repo/calc.py")
 
 
 def test_a_folder_that_is_gone_from_a_whole_container_is_told_as_such(tmp_path: Path) -> None:
@@ -108,4 +119,30 @@ def test_an_engine_that_breaks_over_a_container_that_goes_names_the_removal() ->
         raise docker.errors.APIError("RWLayer of container c0ffee is unexpectedly nil")
 
     with pytest.raises(ContainerKilled, match=r"wait for the container: .* removed from outside"):
-        container(Api(refuse, GOING["removing"])).run(1)
+        container(Api(refuse, RUNS, GOING["removing"])).run(1)
+
+
+class Restarts(Api):
+    """Started twice: the second time by somebody else, as soon as it is asked about again."""
+
+    def inspect_container(self, _: str) -> dict[str, Any]:
+        state = super().inspect_container(_)["State"]
+        return {"State": {**state, "StartedAt": "2026-01-01T00:00:01Z" if self._begun else "2026-01-01T00:00:00Z"}}
+
+    _begun = False
+
+    def wait(self, _: str, timeout: int) -> None:
+        self._begun = True
+
+
+def test_a_container_that_somebody_starts_again_is_no_evidence() -> None:
+    with pytest.raises(ContainerKilled, match=r"started again from outside"):
+        container(Restarts(at_once, RUNS, ENDED)).run(60)
+
+
+def test_a_container_that_somebody_pauses_did_not_use_up_its_time() -> None:
+    paused = {**RUNS, "Status": "paused", "Paused": True}
+    api = Api(no_answer, RUNS, paused, paused, ENDED)
+    with pytest.raises(ContainerKilled, match=r"paused from outside"):
+        container(api).run(0.5)
+    assert api.killed

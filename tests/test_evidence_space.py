@@ -95,3 +95,8 @@ def test_what_cannot_be_observed_on_a_full_disk_is_the_disks_fault(
     (tmp_path / "disk").write_text(FULL)
     with pytest.raises(DiskFull), full_disk_first(result.directory):
         raise error("half a report")
+
+
+def test_a_number_that_no_disk_has_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "disk").write_text(FULL.replace(" 832 ", f" {'9' * 5000} "))
+    assert not out_of_space(tmp_path)

@@ -18,6 +18,7 @@ from typing import TextIO
 import pytest
 import records
 from conftest import MakeTask
+from test_cli import shown_on
 
 from repair import progress, views
 from repair.cause import MAX_CHARS, normalise, printable, shown_line
@@ -207,15 +208,9 @@ def on_a_terminal(*arguments: object) -> str:
     command = [sys.executable, "-m", "repair", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, env=NO_ENGINE)
     os.close(follower)
-    parts = []
-    try:
-        while part := os.read(leader, 1 << 16):
-            parts.append(part)
-    except OSError:  # the last one has closed it
-        pass
-    os.close(leader)
+    shown = shown_on(leader)
     process.wait()
-    return b"".join(parts).decode("utf-8").replace("\r\n", "\n")
+    return shown.decode("utf-8").replace("\r\n", "\n")
 
 
 TERMINAL = ("check", "show --all", "diff", "gate of an edited record", "run without an engine", "parse of a cut report")

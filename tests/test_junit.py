@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory import PEAK
 
 from repair import junit
 from repair.errors import ReportError
@@ -337,23 +338,23 @@ def test_a_forbidden_reference_is_replaced_wherever_chunks_part(before: int) -> 
 
 
 _MEASURED = """
-import gzip, io, resource, sys
+import io, sys
 from repair import junit
 from repair.errors import ReportError
 data = sys.stdin.buffer.read()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 try:
     report = junit.read(io.BytesIO(data), "r.xml")
     print(len(report.cases), end=" ")
 except ReportError as err:
     print(str(err).split(";")[0].replace(" ", "_"), end=" ")
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+print((peak() - before) >> 10)
 """
 
 
 def measured(data: bytes) -> tuple[str, int]:
     """What a fresh process makes of a report, and how many MiB its peak grew by."""
-    done = subprocess.run([sys.executable, "-c", _MEASURED], input=data, capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PEAK + _MEASURED], input=data, capture_output=True, check=True)
     said, grown = done.stdout.decode().split()
     return said, int(grown)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from repair.runner import JUDGES
+
 PACKAGE = Path(__file__).parents[1] / "repair"
 
 # Within repair.formats each module imports what is named here, from top to bottom.
@@ -69,6 +71,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.diff",
             "repair.suspects",
             "repair.reference",
+            "repair.globs",
             "repair.ranking",
             "repair.derivation",
             "repair.discrepancies",
@@ -99,6 +102,7 @@ RINGS: tuple[frozenset[str], ...] = (
             "repair.sandbox.connection",
             "repair.sandbox.container",
             "repair.sandbox.images",
+            "repair.git",
             "repair.patch",
             "repair.evidence",
             "repair.runner",
@@ -156,7 +160,7 @@ BESIDE: dict[str, frozenset[str]] = {
     "repair.sandbox.connection": frozenset({"repair.context", "repair.tunnel"}),
     "repair.sandbox.container": frozenset({"repair.archive", "repair.sandbox.connection"}),
     "repair.sandbox.images": frozenset({"repair.retry", "repair.sandbox.connection"}),
-    "repair.patch": frozenset({"repair.archive", "repair.sandbox", "repair.scratch"}),
+    "repair.patch": frozenset({"repair.archive", "repair.git", "repair.sandbox", "repair.scratch"}),
     "repair.tunnel": frozenset({"repair.scratch"}),
     "repair.evidence": frozenset({"repair.attempts", "repair.sandbox"}),
     "repair.runner": frozenset(
@@ -383,3 +387,16 @@ def test_help_loads_nothing_heavy() -> None:
     assert "repair.cli" in loaded
     assert "Usage" in done.stdout
     assert not loaded & {"docker", "requests", "urllib3", "junitparser", "orjson", "rich.live", "repair.pipeline"}
+
+
+def test_the_journal_s_key_holds_all_that_makes_a_run_of_a_container() -> None:
+    needed: set[str] = set()
+    left = ["repair.runner"]
+    while left:
+        name = left.pop()
+        if name not in needed:
+            needed.add(name)
+            source = MODULES[name].read_text()
+            left += [ours(imported) for imported in imports(name, source) if imported.startswith("repair")]
+    files = {str(MODULES[name].relative_to(PACKAGE).with_suffix("")) for name in needed}
+    assert set(JUDGES) == files - {"__init__"}

@@ -39,7 +39,8 @@ def found_of(panel: Panel) -> list[Minted]:
     made = []
     for task in panel.tasks:
         found = minted({"gone": ("P", "F")} if task.instance_id == "refused" else GOOD)
-        made.append(replace(found, task=replace(task, f2p=found.derivation.f2p, p2p=found.derivation.p2p)))
+        new = replace(task, f2p=found.derivation.f2p, p2p=found.derivation.p2p)
+        made.append(replace(found, task=new, inputs=inputs(new)))
     return made
 
 
@@ -68,6 +69,20 @@ def test_the_new_panel_loads_and_holds_the_new_lists(panel: Path, task: Path, ma
     document = json.loads((new / "acme-17" / "mint.json").read_bytes())
     assert document["inputs"]["task"] == inputs(loaded).task
     assert lists_in((new / "acme-17" / "mint.json").read_bytes()) == {name: loaded.listed(name) for name in ListName}
+
+
+@pytest.mark.parametrize("file", ["tests.patch", "oracle.patch", "task.json", "environment/Dockerfile"])
+def test_lists_are_not_said_to_be_made_from_files_that_changed_since(panel: Path, task: Path, file: str) -> None:
+    (task / "environment").mkdir()
+    (task / "environment" / "Dockerfile").write_text("FROM a\n")
+    loaded = native.load(panel, lists=False)
+    found = found_of(loaded)
+    text = (task / file).read_text()
+    (task / file).write_text(text.replace("{", '{"timeout": 61, ', 1) if file == "task.json" else f"{text}\n")
+    assert (task / file).read_text() != text
+    with pytest.raises(UsageError, match="acme-17 was changed since it was run to be minted; mint again"):
+        write(loaded, panel.parent / "new", found)
+    assert not (panel.parent / "new").exists()
 
 
 def test_of_the_panel_s_own_files_only_those_that_belong_to_it_come_along(panel: Path, task: Path) -> None:
@@ -290,7 +305,8 @@ def test_a_panel_that_would_not_load_is_not_there_at_all(panel: Path, task: Path
     """No derivation lists such an id; were there one, the panel would refuse to load for all of its tasks."""
     loaded = native.load(panel, lists=False)
     [found] = found_of(loaded)
-    found = replace(found, task=replace(found.task, p2p=(test,)))
+    new = replace(found.task, p2p=(test,))
+    found = replace(found, task=new, inputs=inputs(new))
     with pytest.raises(RepairError, match="PASS_TO_PASS"):
         write(loaded, panel.parent / "new", [found])
     assert {path.name for path in panel.parent.iterdir()} == {"panel"}

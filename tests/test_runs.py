@@ -64,3 +64,14 @@ def test_of_another_host_s_run_nothing_is_known() -> None:
     assert not runs.is_of_this_host(f"other-{host}-{pid}-{number}")
     assert not runs.is_dead("")
     assert len({runs.new_run_id() for _ in range(100)}) == 100
+
+
+def test_other_users_see_a_lock_whatever_the_umask() -> None:
+    run_id = runs.new_run_id()
+    before = os.umask(0o077)
+    try:
+        with runs.alive(run_id):
+            (lock,) = Path("/tmp/repair-locks").glob(f"{run_id}.lock")
+            assert lock.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)

@@ -78,7 +78,7 @@ MAY = {
     "cli.page": {"webbrowser"},  # --open
     "doctor": {"subprocess"},  # git --version
     "formats.scribe": {"multiprocessing"},  # itself, to write files meanwhile
-    "patch": {"subprocess"},  # git apply
+    "git": {"subprocess"},  # git apply
     "revisions": {"subprocess"},  # git
     "runs": {"socket"},  # this host's name
     "sandbox": {"docker", "requests", "urllib", "urllib3"},  # the engine
@@ -139,13 +139,13 @@ FILES_ONLY: dict[str, list[str]] = {
 }
 
 
-def test_commands_that_read_files_ask_no_engine(panel: Path, make_task: MakeTask, tmp_path: Path) -> None:
+def test_commands_that_read_files_ask_no_engine(panel: Path, make_task: MakeTask, tmp_path: Path, short: Path) -> None:
     records.write(make_task("calc-1"))
     with socket.socket(socket.AF_UNIX) as engine:
-        engine.bind(str(tmp_path / "engine"))
+        engine.bind(str(short / "engine"))
         engine.listen()
         engine.setblocking(False)
-        environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/engine"}
+        environment = {**os.environ, "DOCKER_HOST": f"unix://{short}/engine"}
 
         def repair(arguments: list[str]) -> subprocess.CompletedProcess[bytes]:
             words = [word.replace("PANEL", str(panel)) for word in arguments]

@@ -216,6 +216,18 @@ def test_a_record_that_is_there_is_never_replaced(task: Path, first: Callable[[P
     assert (task / "outcomes.json").read_bytes() == b"its outcomes\n"
 
 
+def test_a_record_that_comes_after_the_look_is_never_replaced(
+    panel: Path, task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who writes it need not hold the lock: a git checkout, or a copy."""
+    (task / "repair.json").write_bytes(b"first\n")
+    monkeypatch.setattr(store, "has_record", lambda _: False)
+    with pytest.raises(StoreError, match=r"repair\.json is there already"):
+        save(task)
+    assert (task / "repair.json").read_bytes() == b"first\n"
+    assert left_over(panel) == []
+
+
 def test_outcomes_without_a_record_are_a_left_over(task: Path) -> None:
     (task / "outcomes.json").write_bytes(b"of a run that was killed\n")
     save(task)

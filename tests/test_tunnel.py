@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from repair.errors import EngineLost
+from repair.sandbox.connection import Connection
+from repair.tunnel import Tunnel
 
 SHOW = """
 import socket, sys
@@ -62,3 +67,25 @@ def test_what_is_no_address_over_ssh_is_refused(url: str, tmp_path: Path) -> Non
     with pytest.raises(subprocess.CalledProcessError) as caught:
         told(url, tmp_path)
     assert "ValueError" in caught.value.stderr
+
+
+def test_a_temporary_folder_of_a_long_name_in_bytes_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(f"/tmp/{'é' * 40}")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    tunnel = Tunnel("ssh://far")
+    try:
+        assert tunnel.address.startswith("unix:///tmp/repair-scratch-ssh-")
+    finally:
+        tunnel.close()
+
+
+@pytest.mark.parametrize(
+    "host", ["tcp://far:99999", "tcp://127.0.0.1:0x", "tcp://[::1", "http://a:b:c", "SSH://", "ssh://far:x"]
+)
+def test_an_address_that_is_none_is_said(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(EngineLost, match="could not reach the engine") as caught:
+        Connection()
+    assert not caught.value.transient

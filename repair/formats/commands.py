@@ -145,6 +145,8 @@ def statements(script: str) -> list[Statement]:
 
 
 EVAL_SCRIPT = "/repair-eval.sh"
+# Its markers may come on the other stream than what stands between them: engines keep the order of one stream alone.
+ONE_PIPE = 'exec /bin/bash "$0" 2>&1'
 
 
 def eval_verifier(script: str, log_parser: object, kept: tuple[str, ...]) -> Verifier:
@@ -155,7 +157,8 @@ def eval_verifier(script: str, log_parser: object, kept: tuple[str, ...]) -> Ver
         files = ((EVAL_SCRIPT, script.encode(), 0o755),)
     except UnicodeEncodeError:
         raise RowError("eval_script", "holds half a character (a lone surrogate)") from None
-    return Verifier(files, ("/bin/bash", EVAL_SCRIPT), rewards=(), directories=(), timeout=1800.0, ids=kept)
+    command = ("/bin/bash", "-c", ONE_PIPE, EVAL_SCRIPT)
+    return Verifier(files, command, rewards=(), directories=(), timeout=1800.0, ids=kept)
 
 
 def touched(patch: bytes | None, *endings: str) -> list[str]:

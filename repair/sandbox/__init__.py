@@ -7,6 +7,7 @@ What goes wrong comes out as one of the errors of `repair.errors`, never as dock
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,8 @@ PIDS = 2048
 # same. By name, since Podman hands what is added after a drop of all to every user.
 DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_RAW", "SETFCAP", "SETPCAP")
 STOP = 4.0  # seconds that an interrupt waits for containers to go
+REMOVAL = 120  # seconds that a removal by somebody else may take
+NAMES = "repair-"
 RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
 
 
@@ -57,19 +60,27 @@ class Sandbox:
         """Facts about the engine, as of the time the connection was made."""
         return self._connection.engine
 
+    @property
+    def tells_memory_kills(self) -> bool:
+        """Does the engine say that a container ran out of memory? Podman does not before its version 5."""
+        return not self._connection.is_podman
+
     def ping(self) -> None:
         """Raise `EngineLost` unless the engine answers."""
         self._connection.ping()
 
     @contextlib.contextmanager
     def container(self, task: Task, image: Image, control: str, command: Sequence[str]) -> Iterator[Container]:
-        """A fresh container of the image that runs `command`, created and not yet started; removed whatever happens."""
+        """A fresh container of the image that runs `command`, created and not yet started; removed whatever happens.
+
+        Raises `EngineError` at the end where `stop_all` was called meanwhile: what was read since may lack anything.
+        """
         if self.closed:
             raise EngineError("the run is being stopped")
         config = self._config(task, image, control, command)
         try:
             with translated("create a container"):
-                made = self._api.create_container_from_config(config, None)  # type: ignore[no-untyped-call]
+                made = self._api.create_container_from_config(config, self._name())  # type: ignore[no-untyped-call]
         except EngineError:
             self._unsure = True
             self.ping()  # an engine that died says so in many ways: name it
@@ -83,8 +94,14 @@ class Sandbox:
             if self._connection.is_podman:
                 self._refuse_late_volume(identity, task)
             yield Container(self._connection, identity)
+            if self.closed:
+                raise EngineError("the run is being stopped")
         finally:
             self._remove(identity)
+
+    def _name(self) -> str:
+        """A container's name: an image may bring labels like ours, but no name."""
+        return f"{NAMES}{self.run_id}-{secrets.token_hex(4)}"
 
     def _config(self, task: Task, image: Image, control: str, command: Sequence[str]) -> dict[str, Any]:
         api = self._api
@@ -145,8 +162,10 @@ class Sandbox:
         except docker.errors.NotFound:
             pass
         except docker.errors.APIError as err:
-            if err.status_code != 409:  # somebody else is removing it
+            if err.status_code != 409:
                 raise
+            with contextlib.suppress(docker.errors.NotFound):  # somebody else is removing it
+                self._api.wait(identity, timeout=REMOVAL, condition="removed")
 
     def _remove_all(self, identities: Sequence[str]) -> None:
         """Remove containers side by side; an engine that hangs gets a few seconds."""
@@ -171,7 +190,8 @@ class Sandbox:
         """(container id, run id, task) of every container on this engine that some run of ours made."""
         with translated("list containers"):
             found = self._api.containers(all=True, filters={"label": RUN})
-        return [(c["Id"], c["Labels"].get(RUN, ""), c["Labels"].get(TASK, "")) for c in found]
+        ours = [c for c in found if any(name.startswith(f"/{NAMES}{c['Labels'][RUN]}-") for name in c["Names"] or ())]
+        return [(c["Id"], c["Labels"][RUN], c["Labels"].get(TASK, "")) for c in ours]
 
     def remove(self, identity: str) -> bool:
         """Remove a container by id, running or not, with its volumes; is it gone?"""

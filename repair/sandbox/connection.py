@@ -99,6 +99,9 @@ class Connection:
         try:
             with translated(f"reach the engine at {self.address}"):
                 yield
+        except ValueError as err:  # of an address that is none
+            said = printable(str(err))
+            raise EngineLost(f"could not reach the engine: {said}", START_ENGINE, transient=False) from None
         except EngineLost as err:
             said = self._tunnel.complaint() if self._tunnel is not None else ""
             if not said:
@@ -153,7 +156,7 @@ _FINAL = re.compile(
 def _tunnel() -> Tunnel | None:
     """The way to an engine that is behind ssh."""
     host = context.host() or ""
-    if not host.startswith(SCHEME):
+    if not host.lower().startswith(SCHEME):
         return None
     try:
         return Tunnel(host)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import math
 import re
 import struct
@@ -39,6 +41,7 @@ class Container:
         self._api = connection.client.api
         self.id = identity
         self._made: float | None = None
+        self._started: str | None = None  # when, by the engine's clock
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Write files, links and directories; those above them must exist or come first."""
@@ -60,8 +63,10 @@ class Container:
 
     def _entry(self, path: str, limit: int) -> Entry | None:
         try:
-            chunks, stat = self._api.get_archive(self.id, path)
+            chunks, stat = self._archive(path)
         except docker.errors.NotFound as err:
+            if not _MISSING.search(str(err)):
+                raise
             return self._unfollowed(path) if _STAT in getattr(err.response, "headers", ()) else None
         entry = first(chunks, path, limit)
         if not stat.get("mode", 0) & _LINK or entry.link is not None:
@@ -71,7 +76,7 @@ class Container:
         return replace(entry, link=stat.get("linkTarget"), directory=False) if at_top else self._unfollowed(path)
 
     def _state(self) -> dict[str, Any]:
-        """What the engine says of the container now; raises `GoneError` where it is gone or going.
+        """What the engine says of the container now; raises where it is gone or going, or was started once more.
 
         While a container is removed an engine goes on answering from it, though its files go one by one: to be asked
         after a read, since a container whose removal has not begun by then has had all its files.
@@ -79,11 +84,31 @@ class Container:
         state: dict[str, Any] = self._api.inspect_container(self.id)["State"]
         if state.get("Dead") or state.get("Status") in ("removing", "dead"):
             raise GoneError("the container is being removed")
+        if self._started not in (None, state.get("StartedAt")):
+            raise ContainerKilled(
+                "the container was started again from outside", "find what restarts containers, run again"
+            )
         return state
+
+    def _archive(self, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
+        """A path as an archive, and what the engine says of it, in Go's words."""
+        if not self._connection.is_podman:
+            return self._api.get_archive(self.id, path)
+        # It takes the path for a pattern, and spells its answer in the other alphabet of base64 than docker-py reads.
+        if "*" in path:  # in whatever spelling, it finds nothing
+            raise NoEvidence(
+                f"Podman cannot read {printable(path)[:200]}", "run this task on Docker, or rename the file"
+            )
+        api: Any = self._api  # whose parts for requests have no types
+        asked = re.sub(r"[\\?\[\]]", r"\\\g<0>", path)
+        response = api._get(api._url("/containers/{0}/archive", self.id), params={"path": asked}, stream=True)
+        api._raise_for_status(response)
+        stat = json.loads(base64.b64decode(response.headers[_STAT], altchars=b"-_"))
+        return response.iter_content(1 << 16), stat
 
     def _unfollowed(self, path: str) -> Entry | None:
         """A link by way of the directory that it is in: Podman follows it, or says that there is none if it dangles."""
-        chunks, _ = self._api.get_archive(self.id, str(PurePosixPath(path).parent))
+        chunks, _ = self._archive(str(PurePosixPath(path).parent))
         return below(chunks, path)
 
     def fetch(self, path: str, into: Path) -> None:
@@ -93,8 +118,10 @@ class Container:
         """
         with self._watched(f"read {path} in the container"):
             try:
-                chunks, _ = self._api.get_archive(self.id, path)
-            except docker.errors.NotFound:
+                chunks, _ = self._archive(path)
+            except docker.errors.NotFound as err:
+                if not _MISSING.search(str(err)):
+                    raise
                 self._state()
                 raise NoEvidence(f"{path} is gone from the container", "find what removes it there") from None
             unpack(chunks, path, into)
@@ -104,15 +131,21 @@ class Container:
         """Start the container and wait for its end, `timeout` seconds at most; then it is killed."""
         with self._watched("start the container"):
             self._api.start(self.id)
+            self._started = self._state().get("StartedAt")
         timed_out = not self._wait(timeout)
         with self._watched("stop the container"):
             state = self._state()
             timed_out = timed_out and bool(state.get("Running"))  # a line may have been cut that told of its end
+            paused = timed_out and bool(state.get("Paused"))
             if timed_out:
                 with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself just now
                     self._api.kill(self.id)
                 self._wait(60)
                 state = self._state()
+        if paused:
+            raise ContainerKilled(
+                "the container was paused from outside when its time ran out", "find what pauses containers, run again"
+            )
         code = None if timed_out else int(state.get("ExitCode", -1))
         return Ended(code, bool(state.get("OOMKilled")))
 
@@ -171,6 +204,8 @@ class Container:
 
 _STAT = "X-Docker-Container-Path-Stat"  # what the engine says of a path, in Go's words
 _LINK = 1 << 27
+# How Docker and Podman say that a path is missing; others may stand between us and an engine, and have a 404 of theirs.
+_MISSING = re.compile(r"could not find the file|no such file|could not be found", re.IGNORECASE)
 
 
 def unframed(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import docker.errors
+import requests.exceptions
 
 from repair.cause import printable, says_no_space
 from repair.errors import DiskFull, EngineError, EngineLost, ImageError
@@ -125,6 +126,11 @@ class Images:
                     platform=task.platform,
                     timeout=3600,
                 )
+            except (OSError, ValueError) as err:  # of the environment's files, which the client reads
+                if isinstance(err, (requests.exceptions.RequestException, ConnectionError)):
+                    raise
+                said_here = printable(str(err))[:200]
+                raise EngineError(f"{task.directory}/environment cannot be read: {said_here}") from None
             except docker.errors.BuildError as err:
                 lines = [str(part.get("stream", "")).strip() for part in err.build_log if isinstance(part, dict)]
                 said = [line for line in lines if line and not line.startswith(("Removing intermediate", "--->"))]

@@ -243,6 +243,27 @@ NOTICED = {
         "the container ended with status 137 before its script did",
         ContainerKilled,
     ),
+    "a child that waits for pytest's end, and then rewrites record and report": Attack(
+        in_test(
+            "def act():\n"
+            "    while not os.path.exists(HERE + '/kept'): time.sleep(0.001)\n"
+            "    forge_report(HERE + '/kept/report.xml'), forge_record(HERE + '/kept/record-main.jsonl')\n"
+            "in_the_background(act)"
+        ),
+        "changed the report or the record after pytest's end",
+    ),
+    "a child of another user than root that does": Attack(
+        in_test(
+            "pid = os.getpid()\n"
+            "def act():\n"
+            "    while os.path.exists('/proc/%d' % pid): time.sleep(0.01)\n"
+            "    time.sleep(0.2)\n"
+            "    forge_report(), forge_record()\n"
+            "in_the_background(act)"
+        ),
+        "changed the report or the record after pytest's end",
+        keys={"user": "1000:1000"},
+    ),
     "the init process is told to end": Attack(in_test("os.kill(1, 15); time.sleep(60)"), "killed", ContainerKilled),
 }
 

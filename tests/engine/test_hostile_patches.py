@@ -323,10 +323,21 @@ def test_the_memory_of_git_is_bounded(lab: Lab, place: Place, monkeypatch: pytes
     ("says", "error"),
     [
         ("echo \"error: unable to write file 'x' mode 100644: No space left on device\" >&2; exit 1", DiskFull),
+        ("echo 'error: unable to write file x mode 100644: Disk quota exceeded' >&2; exit 1", DiskFull),
         ("kill -9 $$", NoEvidence),
         ("echo 'fatal: Out of memory, malloc failed' >&2; exit 128", NoEvidence),
+        ("echo \"error: failed to write to 'calc.py': Input/output error\" >&2; exit 1", NoEvidence),
+        ("echo 'error: calc.py: Too many open files' >&2; exit 1", NoEvidence),
+        ("echo 'fatal: cannot open /repo: Read-only file system' >&2; exit 128", NoEvidence),
+        ("echo 'git: error while loading shared libraries: libz.so.1' >&2; exit 127", NoEvidence),
+        ("echo 'xcrun: error: invalid active developer path' >&2; exit 1", NoEvidence),
+        ("exit 130", NoEvidence),
+        ("exit 1", NoEvidence),
     ],
-    ids=["no space", "killed", "no memory"],
+    ids=[
+        *("no space", "no quota", "killed", "no memory", "a bad disk", "no files left", "a disk for reading"),
+        *("no library", "no such program behind it", "interrupted", "without a word"),
+    ],
 )
 def test_a_git_that_breaks_refuses_nothing(
     lab: Lab, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, error: type[Exception]

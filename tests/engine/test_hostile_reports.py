@@ -164,6 +164,12 @@ SHELL = {
     "junit-with-an-escape": Case(
         """mkdir all; echo '<' >"$(printf 'all/a\\033[2J.xml')" """, "", keys=(("junit", ["all/*.xml"]),)
     ),
+    "junit-not-utf-8": Case(
+        """mkdir all; echo '<' >"$(printf 'all/a\\377.xml')" """, "is not UTF-8", keys=(("junit", ["all/*.xml"]),)
+    ),
+    "junit-that-takes-for-ever": Case(
+        "touch $(printf 'a%.0s' $(seq 240)).xml", "empty", keys=(("junit", ["*a" * 12 + "*b.xml", "*.xml"]),)
+    ),
     "junit-list-of-100-MB": Case(
         CAT.format(r'head -c 100000000 /dev/zero | tr "\\0" "\\n" >>$(echo /.repair-*/out/reports)') + REPORT, ""
     ),
@@ -232,7 +238,7 @@ def test_an_honest_task_beside_them_gets_its_record(done: Done) -> None:
 
 
 def test_memory_stays_bounded(done: Done) -> None:
-    assert done.memory < 1024
+    assert done.memory < 1024  # far more than the tests' own process takes, whose peak counts, too
 
 
 def test_nothing_is_written_but_plain_files_below_the_panel_s_own_place(done: Done) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import pytest
 
 from engine.conftest import BuildImage
-from engine.lab import Lab, outcomes, record, side_by_side, write_panel, write_task
+from engine.lab import Lab, added, outcomes, record, side_by_side, write_panel, write_task
 from repair.errors import ImageError, InfrastructureError, NoEvidence, RepairError
 from repair.model import Run
 from repair.pipeline import Result, State
+from repair.sandbox import Container
 
 pytestmark = pytest.mark.engine
 
@@ -102,6 +104,11 @@ REFUSED: dict[str, tuple[list[str], str, str]] = {
     "no report and a status": (["*.xml"], "echo broken >&2; exit 3", "no report at *.xml (status 3): broken"),
     "a failure and status 0": (["*.xml"], "report a.xml bad x", "exit status 0 although tests failed: s::bad"),
     "cut short": (["*.xml"], 'printf \'<testsuite><testcase classname="s" name="good"/>\' >a.xml', "truncated"),
+    "older than the run, one of many": (
+        ["**/T-*.xml"],
+        "report a/T-1.xml good; touch -d 2024-01-01 a/T-1.xml; report b/T-2.xml other",
+        "the report a/T-1.xml is older than the run",
+    ),
     "empty": (["*.xml"], "report a.xml good; : >b.xml", "is empty"),
     "no JUnit": (["*.xml"], "report a.xml good; echo '<html/>' >b.xml", "no evidence"),
     "a link": (["*.xml"], "report /tmp/a good; ln -s /tmp/a a.xml", "a.xml is no plain file"),
@@ -126,6 +133,17 @@ def test_an_old_report_is_removed_first(found: dict[str, Run | RepairError]) -> 
     run = found["an old report that goes"]
     assert isinstance(run, Run), run
     assert outcomes(run)["s::good"] == "passed"
+
+
+def test_a_fixture_that_looks_like_a_report_is_left_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a shell that compares whole seconds, in a container that starts within the second in which it was made."""
+    monkeypatch.setattr(Container, "_changed", lambda _: time.time())
+    fixture = added({"fixtures/T-sample.xml": "<testsuite><testcase classname='s' name='other'/></testsuite>\n"})
+    does = "test -f fixtures/T-sample.xml && report out/T-1.xml good"
+    for _ in range(3):
+        run = task(lab, ["**/T-*.xml"], does, tests_patch=fixture)()
+        assert outcomes(run) == {"s::good": "passed", "s::bad": "missing", "s::other": "missing"}
+        time.sleep(0.3)  # another part of a second
 
 
 # ---- a run without a report, under one control

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from engine.lab import ADD, P2P, Lab, added, record, write_panel, write_task
 from repair.check import Soundness, examine
 from repair.documents import sha256
-from repair.errors import ImageError
+from repair.errors import ImageError, NoEvidence
 from repair.formats import native
 from repair.observing import Options
 from repair.pipeline import Result, State, rerun
@@ -284,3 +285,40 @@ def test_a_rerun_finds_the_same_evidence_and_a_forgery_of_both_files(lab: Lab, t
     assert states == {"honest": State.KEPT, "forged": State.UNSOUND}
     assert files_of(panel)["honest/repair.json"] == before["honest/repair.json"]
     assert files_of(panel)["forged/repair.json"] == text
+
+
+def test_a_patch_that_is_refused_is_tried_again_by_the_next_run(lab: Lab, tmp_path: Path) -> None:
+    panel = write_panel(tmp_path / "panel")
+    task = write_task(panel, "task", oracle=ADD.replace(b"a - b", b"a * b"))
+    lab.run(panel)
+    assert record(task)["reasons"][0]["rule"] == "patch"
+    (task / "repair.json").unlink()
+    tried = attempts(panel)
+    lab.run(panel)
+    assert [Path(path).name for path in attempts(panel) - tried] == ["oracle-1.2"], "the other is in the journal"
+
+
+ONCE = """\
+#!/bin/sh
+case "$*" in
+  *numstat*) mkdir {once} 2>/dev/null && {{ echo 'error: tests/t.py: No such file or directory' >&2; exit 1; }} ;;
+esac
+exec {git} "$@"
+"""
+
+
+def test_a_patch_that_one_control_takes_and_the_other_does_not_refuses_nothing(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = write_panel(tmp_path / "panel")
+    task = write_task(panel, "task", tests=added({T: FLAKY}))
+    (tmp_path / "git").write_text(ONCE.format(once=tmp_path / "once", git=shutil.which("git")))
+    (tmp_path / "git").chmod(0o755)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        error = lab.run(panel)["task"].error
+    assert isinstance(error, NoEvidence)
+    assert "a patch applied in one run and not in another: tests.patch: tests/t.py" in str(error)
+    assert not (task / "repair.json").exists()
+    assert lab.run(panel)["task"].error is None
+    assert record(task)["verdict"] == "clean"

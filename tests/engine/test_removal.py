@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import F2P, Lab, docker
-from repair.errors import ContainerKilled
+from engine.conftest import BuildImage
+from engine.lab import F2P, PLAIN, Lab, docker
+from repair import observing
+from repair.errors import ContainerKilled, EngineError
 from repair.sandbox import Container
 
 pytestmark = pytest.mark.engine
@@ -56,3 +58,26 @@ def test_a_container_that_goes_is_never_taken_for_one_that_lacks_files(lab: Lab)
             finally:
                 gone.set()
             assert [reader.result() for reader in readers] == [[]] * 4
+
+
+def test_what_is_read_while_a_run_is_stopped_is_no_evidence(lab: Lab) -> None:
+    task = lab.task(F2P)
+    with observing.connect() as sandbox:
+        image = sandbox.images.get(task, False, lambda _: None)
+
+        def read_while_it_is_stopped() -> None:
+            with sandbox.container(task, image, "removal", ["/bin/sh", "-c", "exit 4"]) as box:
+                assert box.run(60).code == 4
+                sandbox.stop_all()
+
+        with pytest.raises(EngineError, match="the run is being stopped"):
+            read_while_it_is_stopped()
+
+
+def test_a_container_whose_image_has_our_label_is_not_ours(lab: Lab, build_image: BuildImage) -> None:
+    image = build_image(f"FROM {PLAIN}\nLABEL repair.run={lab.sandbox.run_id}\n")
+    theirs = docker("create", image, "true")
+    try:
+        assert theirs not in {identity for identity, _, _ in lab.sandbox.left_over()}
+    finally:
+        docker("rm", theirs)

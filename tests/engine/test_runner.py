@@ -59,10 +59,10 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, Any], Stated]] = {
     "a test breaks the interpreter": (four("import ctypes; ctypes.string_at(0)"), {}, SET_ASIDE),
     "a test exits pytest": (four("import pytest; pytest.exit('enough')"), {}, SET_ASIDE),
     "a test is interrupted": (four("raise KeyboardInterrupt"), {}, SET_ASIDE),
-    "a test hangs": (four("import time; time.sleep(600)"), {"timeout": 12.0}, SET_ASIDE),
+    "a test hangs": (four("import time; time.sleep(600)"), {"timeout": 30.0}, SET_ASIDE),
     "a test hangs and listens to no signal": (
         four("import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"),
-        {"timeout": 12.0},
+        {"timeout": 30.0},
         SET_ASIDE,
     ),
     "four tests end the process": (
@@ -80,7 +80,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, Any], Stated]] = {
     ),
     "a hang when the session ends": (
         four(**{"conftest.py": "import time\n\n\ndef pytest_sessionfinish():\n    time.sleep(600)\n"}),
-        {"timeout": 8.0},
+        {"timeout": 30.0},
         (TimeoutOutsideTest, "outside of any test, after tests/test_t.py::test_d"),
     ),
     "a thread that outlives the session": (
@@ -163,6 +163,11 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, Any], Stated]] = {
     ),
     "no pytest": (four(), {"test_cmd": ["/usr/bin/python3", "-m", "pytest"]}, (NoEvidence, "No module named pytest")),
     "no such command": (four(), {"test_cmd": ["py-test"]}, (NoEvidence, "(status 127)")),
+    "another program ends with the status of pytest's usage errors": (
+        four(),
+        {"test_cmd": "echo fetching; sh -c 'exit 4' || exit $?; python3 -m pytest"},
+        (NoEvidence, "no report and no test to blame (status 4): fetching"),
+    ),
     "pytest breaks": (
         four(**{"conftest.py": "def pytest_collection_modifyitems():\n    raise ValueError('broken hook')\n"}),
         {},

@@ -84,7 +84,7 @@ def docker() -> Docker:
 
 @pytest.fixture(scope="session")
 def loaded_engine() -> Iterator[PrivateEngine]:
-    with tempfile.TemporaryDirectory(prefix="repair-engine-") as root, private_engine(Path(root)) as engine:
+    with tempfile.TemporaryDirectory(prefix="repair-engine-", dir="/tmp") as root, private_engine(Path(root)) as engine:
         engine.load(PLAIN)
         yield engine
 

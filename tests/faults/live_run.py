@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-PATIENCE = 90  # seconds after which a test that waits for something gives up
+PATIENCE = 600  # seconds after which a test that waits for something gives up
 REPAIR = (sys.executable, "-m", "repair")
 
 T = TypeVar("T")
@@ -49,9 +49,11 @@ class Docker:
         return done.stdout
 
     def containers(self, *tasks: str) -> list[str]:
-        """The ids of all containers of these tasks, running or not; of any task where none is named."""
+        """The ids of all containers of these tasks, but those on their way out; of any task where none is named."""
         labels = [f"label=repair.task={task}" for task in tasks] or ["label=repair.run"]
-        return [found for label in labels for found in self("ps", "-aq", "--filter", label).split()]
+        listed = [self("ps", "-a", "--filter", label, "--format", "{{.ID}} {{.Status}}") for label in labels]
+        found = [line.partition(" ") for text in listed for line in text.splitlines()]
+        return [identity for identity, _, status in found if not status.startswith("Remov")]
 
     def in_test(self, task: str, number: int = 1) -> list[str]:
         """Wait until `number` containers of a task are inside the test that makes /tmp/begun; their ids."""

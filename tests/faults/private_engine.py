@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-START = 60  # seconds that the engine may take to answer, or to end
+START = 300  # seconds that the engine may take to answer, or to end
 HOLD = "import signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); print(flush=True); sys.stdin.read()"
 NAMESPACES = ("--net", "--mount", "--pid")
 
@@ -157,9 +157,12 @@ class PrivateEngine:
         self._holder.communicate(timeout=START)
         for process in self._processes.values():
             process.wait(START)
-        for top in Path("/sys/fs/cgroup").glob(f"**/{self._cgroup}"):
-            for folder, _, _ in os.walk(top, topdown=False):
-                Path(folder).rmdir()
+        for top, folders, _ in os.walk("/sys/fs/cgroup"):  # unlike a glob it forgives what others remove meanwhile
+            if self._cgroup in folders:
+                folders.remove(self._cgroup)
+                for folder, _, _ in os.walk(Path(top) / self._cgroup, topdown=False):
+                    with contextlib.suppress(FileNotFoundError):
+                        Path(folder).rmdir()
 
 
 def ext4(file: Path, size: int, *options: str) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import getpass
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -140,7 +140,7 @@ def sshd(folder: Path, **environment: str) -> Iterator[Door]:
         drain.start()
         try:
             assert said, "sshd did not start"
-            yield Door(folder, port, getpass.getuser())
+            yield Door(folder, port, pwd.getpwuid(os.getuid()).pw_name)  # USER may name somebody else
         finally:
             process.terminate()
             drain.join()

@@ -153,7 +153,7 @@ def test_a_clock_that_is_wrong_by_years_changes_no_byte_of_a_record(
 def test_a_clock_that_jumps_neither_hastens_nor_puts_off_a_timeout(
     jump: str, make_task: MakeTask, clock: Clock, panel: Path, tag: str, docker: Docker, start: Start, seen: Seen
 ) -> None:
-    quick = {"p2p": [KEPT, HANG_ID], "tests": HANG, "timeout": 20}
+    quick = {"p2p": [KEPT, HANG_ID], "tests": HANG, "timeout": 40}
     hangs = make_task(f"hangs-{tag}", **quick)
     naps = make_task(f"naps-{tag}", p2p=[NAP_ID], tests=NAP, env={"NAP": "10"}, timeout=600)
     live = start("run", panel, "-j", "4", docker=Docker(extra=clock.environment))

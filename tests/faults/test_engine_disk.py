@@ -41,7 +41,10 @@ class EngineDisk:
 
 @pytest.fixture(scope="module")
 def small_engine() -> Iterator[PrivateEngine]:
-    with tempfile.TemporaryDirectory(prefix="repair-engine-") as root, private_engine(Path(root), SIZE) as engine:
+    with (
+        tempfile.TemporaryDirectory(prefix="repair-engine-", dir="/tmp") as root,
+        private_engine(Path(root), SIZE) as engine,
+    ):
         engine.load(PLAIN)
         yield engine
 

@@ -53,8 +53,8 @@ FAULTS = {
     ),
     "time-is-out-after-the-last-test": Fault(
         errors.TimeoutOutsideTest,
-        ("no end within 4 s", "after tests/test_calc.py::test_keep[1]", "raise `timeout`"),
-        {"timeout": 4},
+        ("no end within 20 s", "after tests/test_calc.py::test_keep[1]", "raise `timeout`"),
+        {"timeout": 20},
         adds(CONFTEST, "import time\n\ndef pytest_sessionfinish():\n    time.sleep(300)"),
     ),
     "time-is-out-after-a-whole-report": Fault(
@@ -145,7 +145,9 @@ def test_failures_of_two_kinds_are_both_told_and_exit_with_the_general_code(
 
 
 @pytest.mark.parametrize(
-    "how", [("kill",), ("kill", "--signal", "TERM"), ("stop", "--time", "0"), ("rm", "--force")], ids=" ".join
+    "how",
+    [("kill",), ("kill", "--signal", "TERM"), ("stop", "--time", "0"), ("restart", "--time", "0"), ("rm", "--force")],
+    ids=" ".join,
 )
 def test_a_container_that_somebody_ends_in_a_test_is_no_evidence(
     how: tuple[str, ...],
@@ -171,6 +173,23 @@ def test_a_container_that_somebody_ends_in_a_test_is_no_evidence(
     assert (task / "repair.json").exists()
     what = f"exit {errors.ContainerKilled.code}, no record, the other task decided, a rerun completes"
     seen(f"docker {' '.join(how)} of a container", "in a test", what, times=2)
+
+
+def test_a_container_that_somebody_pauses_until_its_time_is_out_is_no_evidence(
+    make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, repair: Repair, seen: Seen
+) -> None:
+    task = make_task(f"hit-{tag}", p2p=[NAP_ID], tests=NAP, env={"NAP": "5"}, timeout=40)
+    make_task(f"well-{tag}", p2p=[])
+    live = start("run", panel)
+    docker("pause", *docker.in_test(task.name, 2))
+
+    assert_failed(live.end(), errors.ContainerKilled, task.name, "paused from outside", "run again")
+    assert {file.partition("/")[0] for file in records(panel)} == {f"well-{tag}"}
+    assert docker.containers(task.name) == []
+    assert repair("run", panel).code == 0
+    assert (task / "repair.json").exists()
+    what = f"exit {errors.ContainerKilled.code}, no record, the other task decided, a rerun completes"
+    seen("docker pause of a container", "in a test", what, times=2)
 
 
 def test_an_engine_that_does_not_run_is_told_once_with_what_to_do(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -32,7 +33,7 @@ def test_an_interrupt_keeps_what_is_finished_and_the_next_run_goes_on_from_there
     make_task: MakeTask, panel: Path, tag: str, docker: Docker, start: Start, repair: Repair, seen: Seen
 ) -> None:
     quick = make_task(f"a-quick-{tag}", p2p=[])
-    slow = make_task(f"b-slow-{tag}", p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "12"}, timeout=600)
+    slow = make_task(f"b-slow-{tag}", p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "25"}, timeout=600)
     behind = make_task(f"c-behind-{tag}", p2p=[])
     live = start("run", panel, slow.name, quick.name, behind.name, "-j", "1")
     live.until(quick.name, "clean in")
@@ -109,9 +110,11 @@ class Terminal:
 
     def __init__(self, panel: Path) -> None:
         self._keyboard, screen = os.openpty()
-        self.process = subprocess.Popen(
-            ["setsid", "--ctty", *REPAIR, "run", str(panel)], stdin=screen, stdout=screen, stderr=screen
-        )
+        command = ["setsid", "--ctty", *REPAIR, "run", str(panel)]
+        # one that shows progress in place, whatever this test's own can do
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TTY_")}
+        environment["TERM"] = "xterm"
+        self.process = subprocess.Popen(command, stdin=screen, stdout=screen, stderr=screen, env=environment)
         os.close(screen)
         self.shown = b""
 
@@ -120,6 +123,7 @@ class Terminal:
 
     def until(self, words: bytes) -> None:
         while words not in self.shown:
+            assert select.select([self._keyboard], [], [], PATIENCE)[0], self.shown
             self.shown += os.read(self._keyboard, 4096)
 
     def end(self) -> int:

@@ -120,8 +120,14 @@ def test_doctor_looks_at_podman_as_at_docker(make_task: MakeTask, panel: Path, p
     [
         ("import time\ntime.sleep(300)", {"timeout": 4}, errors.TimeoutOutsideTest, "no end within 4 s"),
         ("held = bytearray(1 << 30)", {"memory": "128m"}, errors.MemoryKill, "memory"),
+        (
+            "import multiprocessing\nmultiprocessing.Pool(1).map(bytearray, [1 << 30])",
+            {"memory": "128m", "timeout": 12},
+            errors.MemoryKill,
+            "memory",
+        ),
     ],
-    ids=["time-is-out", "memory-is-out"],
+    ids=["time-is-out", "memory-is-out", "memory-is-out-and-then-the-time"],
 )
 def test_a_limit_holds_on_podman(
     body: str,

@@ -210,7 +210,7 @@ def test_a_line_that_breaks_for_a_moment_costs_another_attempt(
     far: Far, make_task: MakeTask, panel: Path, private: PrivateEngine, start: Start
 ) -> None:
     near = Docker(private.address)
-    task = make_task(p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "6"})
+    task = make_task(p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "20"})
     live = start("run", panel, docker=far)
     near.in_test(task.name)
     far.line.drop()

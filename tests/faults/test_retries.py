@@ -34,7 +34,7 @@ def test_an_engine_that_is_killed_and_comes_back_costs_one_more_attempt(
     make_task: MakeTask, panel: Path, private: PrivateEngine, start: Start, repair: Repair, seen: Seen
 ) -> None:
     docker = Docker(private.address)
-    task = make_task(p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "6"})
+    task = make_task(p2p=[NAP_ID], tests=NAP, env={"ORACLE_NAP": "20"})
     expected = undisturbed(panel, repair, docker)
     live = start("run", panel, docker=docker)
     docker.in_test(task.name)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory import PEAK
 
 from repair.errors import UsageError
 from repair.formats import sources
@@ -311,14 +312,14 @@ def test_a_file_that_may_not_be_read(open_directory: Path) -> None:
 # ---- long files
 
 _MEASURED = """
-import resource, sys
+import sys
 from pathlib import Path
 from repair.formats import sources
 file = Path(sys.argv[1])
 next(sources.rows(file, "r"))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 print(sum(item.row is not None for item in sources.rows(file, "r")))
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+print((peak() - before) >> 10)
 """
 
 
@@ -327,7 +328,8 @@ def test_lines_stream_however_long_the_file_is(tmp_path: Path) -> None:
     line = json.dumps({"instance_id": "acme__ledger-1", "patch": "+x\n" * 20_000}).encode() + b"\n"
     count = (64 << 20) // len(line)
     file.write_bytes(line * count)
-    done = subprocess.run([sys.executable, "-c", _MEASURED, file], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", PEAK + _MEASURED, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows, grown = map(int, done.stdout.split())
     assert rows == count > 500
     assert grown < 60
