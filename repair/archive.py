@@ -148,6 +148,10 @@ class _Member(tarfile.TarInfo):
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(tarfile_)
+        except tarfile.HeaderError as err:
+            if type(err).__name__ == "InvalidHeaderError":  # newer ones raise it here, and take it for an archive's end
+                raise tarfile.ReadError(str(err)) from None
+            raise
         except (ValueError, ArithmeticError, LookupError, RecursionError) as err:
             raise tarfile.ReadError(f"a header that makes no sense ({type(err).__name__})") from None
 

@@ -7,6 +7,7 @@ import io
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -200,7 +201,7 @@ SIZES = {
         GNU__sparse__realsize=str(1 << 40),
     ),
     "a sparse file of 1 TiB, in the first way": pax(
-        "out/exit", b"", GNU__sparse__size=str(1 << 40), GNU__sparse__numblocks="0", GNU__sparse__map=""
+        "out/exit", b"", GNU__sparse__size=str(1 << 40), GNU__sparse__numblocks="1", GNU__sparse__map="0,0"
     ),
     "a sparse file that gives itself a name above": pax(
         "out/exit",
@@ -220,13 +221,15 @@ SIZES = {
         GNU__sparse__realsize="3",
     ),
     "a sparse file of 3 bytes, in the first way": pax(
-        "out/exit", b"", GNU__sparse__size="3", GNU__sparse__numblocks="0", GNU__sparse__map=""
+        "out/exit", b"", GNU__sparse__size="3", GNU__sparse__numblocks="1", GNU__sparse__map="0,0"
     ),
     "an extended header of 64 MiB": pax("out/exit", b"x", comment="n" * (64 << 20)),
     "an extended header just above the limit": pax("out/exit", b"x", comment="n" * MAX_HEADER),
     "an extended header for all, just above the limit": pax(
         "out/exit", b"x", tarfile.XGLTYPE, comment="n" * MAX_HEADER
     ),
+    "an extended header below nothing": header("pax", 0, tarfile.XHDTYPE, write_at(124, b"\xff" * 12))
+    + header("out/a", 0),
     "a thousand extended headers": (header("pax", 0, tarfile.XHDTYPE) * 2000) + header("out/a", 0),
     "an unknown kind": header("out/exit", 0, b"Z"),
     "a long link name": header("long", 1 << 20, tarfile.GNUTYPE_LONGLINK) + bytes(1 << 20) + header("out/a", 0),
@@ -239,6 +242,22 @@ SIZES = {
 def test_a_header_that_lies_is_refused(tmp_path: Path, data: bytes) -> None:
     """Each has a proper end: it is for the header that it is refused."""
     refused(tar(HONEST[0])[:BLOCK] + data + bytes(2 * BLOCK), tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in SIZES if name.startswith("below nothing")])
+def test_a_size_below_nothing_is_refused_by_newer_pythons_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole: Any = tarfile.TarInfo
+    blocks, invalid = whole._block, vars(tarfile)["InvalidHeaderError"]
+
+    def strict(self: tarfile.TarInfo, count: int) -> Any:
+        if count < 0:
+            raise invalid("invalid offset")
+        return blocks(self, count)
+
+    monkeypatch.setattr(tarfile.TarInfo, "_block", strict)
+    refused(tar(HONEST[0])[:BLOCK] + SIZES[name] + bytes(2 * BLOCK), tmp_path)
 
 
 def test_headers_at_the_limit_are_read(tmp_path: Path) -> None:

@@ -333,7 +333,7 @@ RUN = Run(
     "run",
     [
         RUN,
-        Run("sha256:1", None, {}, patch="oracle.patch: no"),
+        Run("sha256:1", 2, {}),
         replace(RUN, exit=-9),
         replace(RUN, template=("{name} ({classname})", "{name} ü")),
     ],

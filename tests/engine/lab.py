@@ -107,7 +107,7 @@ class Lab:
 
     def task(self, ids: Sequence[str], files: Mapping[str, str] | None = None, **keys: Any) -> Task:
         """A task in memory whose hidden tests are `files`."""
-        values: dict[str, Any] = {"image": PLAIN, "timeout": 60.0, "oracle_patch": ADD, **keys}
+        values: dict[str, Any] = {"image": PLAIN, "timeout": 300.0, "oracle_patch": ADD, **keys}
         values.setdefault("tests_patch", added(files) if files else None)
         if isinstance(values.get("test_cmd"), list):
             values["test_cmd"] = tuple(values["test_cmd"])
@@ -168,7 +168,7 @@ def write_task(
     document = {
         "instance_id": name,
         "image": PLAIN,
-        "timeout": 60,
+        "timeout": 300,
         "FAIL_TO_PASS": list(f2p),
         "PASS_TO_PASS": list(p2p),
         **keys,
