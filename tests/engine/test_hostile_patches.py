@@ -16,7 +16,7 @@ import pytest
 
 from engine.conftest import BuildImage
 from engine.lab import ADD, Lab, added
-from repair import patch
+from repair import git, patch
 from repair.archive import Entry
 from repair.errors import DiskFull, NoEvidence
 
@@ -314,7 +314,7 @@ def test_copies_of_copies_are_bounded(lab: Lab, place: Place, monkeypatch: pytes
 
 
 def test_the_memory_of_git_is_bounded(lab: Lab, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patch, "MAX_MEMORY", 20 * BIG)
+    monkeypatch.setattr(git, "MAX_MEMORY", 20 * BIG)
     with pytest.raises(NoEvidence, match="git broke over a patch"):
         tried(lab, place, COPIES)
 
