@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[list[str], str, str]] = {
     "older than the run, one of many": (
         ["**/T-*.xml"],
         "report a/T-1.xml good; touch -d '2020-01-01 00:00' a/T-1.xml; report b/T-2.xml other",
-        "the report a/T-1.xml is older than the run",
+        "a/T-1.xml is older than the run",
     ),
     "empty": (["*.xml"], "report a.xml good; : >b.xml", "is empty"),
     "no JUnit": (["*.xml"], "report a.xml good; echo '<html/>' >b.xml", "no evidence"),
