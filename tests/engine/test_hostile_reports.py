@@ -167,9 +167,6 @@ SHELL = {
     "junit-not-utf-8": Case(
         """mkdir all; echo '<' >"$(printf 'all/a\\377.xml')" """, "is not UTF-8", keys=(("junit", ["all/*.xml"]),)
     ),
-    "junit-that-takes-for-ever": Case(
-        "touch $(printf 'a%.0s' $(seq 240)).xml", "empty", keys=(("junit", ["*a" * 12 + "*b.xml", "*.xml"]),)
-    ),
     "junit-list-of-100-MB": Case(
         CAT.format(r'head -c 100000000 /dev/zero | tr "\\0" "\\n" >>$(echo /.repair-*/out/reports)') + REPORT, ""
     ),
