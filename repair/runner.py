@@ -65,20 +65,8 @@ def planned(task: Task) -> Task:
 # All that stands between a container and a run of the journal: `tests/test_layers.py` holds it to the imports.
 JUDGES = (
     *("archive", "attempts", "cause", "context", "errors", "evidence", "frameworks", "git", "globs", "junit", "model"),
-    *(
-        "patch",
-        "recognition",
-        "record",
-        "reference",
-        "resolve",
-        "retry",
-        "runner",
-        "scratch",
-        "shell",
-        "templates",
-        "tunnel",
-    ),
-    *("sandbox/__init__", "sandbox/connection", "sandbox/container", "sandbox/images"),
+    *("patch", "recognition", "record", "reference", "resolve", "retry", "runner", "scratch", "shell", "templates"),
+    *("tunnel", "sandbox/__init__", "sandbox/connection", "sandbox/container", "sandbox/images"),
 )
 
 

@@ -367,7 +367,7 @@ def test_an_eval_script_is_its_own_verifier() -> None:
     found = commands.eval_verifier("echo é\r\n", "parse_log_pytest_v2", ("a", "b"))
     ((path, content, mode),) = found.files
     assert (content, mode) == ("echo é\r\n".encode(), 0o755)
-    assert found.command == ("/bin/bash", path)
+    assert found.command == ("/bin/bash", "-c", commands.ONE_PIPE, path)
     assert (found.rewards, found.ids) == ((), ("a", "b"))
 
 
