@@ -295,7 +295,8 @@ def test_a_patch_that_is_refused_is_tried_again_by_the_next_run(lab: Lab, tmp_pa
     (task / "repair.json").unlink()
     tried = attempts(panel)
     lab.run(panel)
-    assert [Path(path).name for path in attempts(panel) - tried] == ["oracle-1.2"], "the other is in the journal"
+    (again,) = attempts(panel) - tried
+    assert again.endswith("-oracle-1"), "the other is in the journal"
 
 
 ONCE = """\
