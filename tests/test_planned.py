@@ -123,3 +123,8 @@ TEXTS: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize(("framework", "text", "sent"), TEXTS.values(), ids=TEXTS)
 def test_our_arguments_go_to_pytest_alone(framework: str, text: str, sent: str) -> None:
     assert runner._text(replace(TASK, framework=framework, test_cmd=text)) == sent
+
+
+def test_what_an_emulated_engine_showed_is_not_recalled_for_a_native_one() -> None:
+    control, image = Control(TASK, ControlKind.EMPTY, (), ("f",)), Image("sha256:1")
+    assert runner.digest(control, image) != runner.digest(control, replace(image, emulated=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import denied
@@ -15,6 +16,7 @@ from test_store import check_can_publish, left_over, save
 
 from repair import store
 from repair.errors import StoreError
+from repair.formats import native
 from repair.store import Workspace
 
 
@@ -121,3 +123,10 @@ def test_write_atomically_replaces_nothing_but_a_file(tmp_path: Path, kind: str)
     with pytest.raises(StoreError, match=str(target.parent)):
         store.write_atomically(target, b"new")
     assert [path.lstat() for path in tmp_path.iterdir()] == before
+
+
+def test_a_record_that_cannot_be_looked_at_is_not_taken_for_absent(make_task: MakeTask, panel: Path) -> None:
+    task = native.load_task(make_task("t"), {})
+    (panel / "loop").symlink_to("loop")
+    with pytest.raises(StoreError, match="cannot be looked at"):
+        store.has_record(replace(task, directory=panel / "loop"))
