@@ -105,3 +105,12 @@ def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
     if any("in load_setuptools_entrypoints" in line or "in import_plugin" in line for line in lines):
         return normalise(f"a plugin of the image does not import: {lines[-1]}")
     return None
+
+
+def is_encodable(text: str) -> bool:
+    """Can a text be written as UTF-8? One with half a character, or with bytes that are none, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

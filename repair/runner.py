@@ -24,7 +24,7 @@ import orjson
 from repair import frameworks, junit, patch
 from repair.archive import MAX_OUT, Entry
 from repair.attempts import full_disk_first, head, last_line, log_tail, refuse_full_disk
-from repair.cause import printable
+from repair.cause import is_encodable, printable
 from repair.errors import DiskFull, InfrastructureError, NoEvidence
 from repair.evidence import (
     Attempt,
@@ -295,7 +295,7 @@ def _fetch_reports(box: Container, control: Control, here: str, directory: Path)
         raise NoEvidence(f"there are more than {MAX_REPORTS} report files", "name fewer in `junit`")
     left = MAX_OUT
     for number, name in enumerate(matching, 1):
-        if not _is_utf8(name):
+        if not is_encodable(name):
             raise NoEvidence(
                 f"the name of the report {printable(name)} is not UTF-8", "see what the test command writes there"
             )
@@ -309,14 +309,6 @@ def _fetch_reports(box: Container, control: Control, here: str, directory: Path)
             )
         left -= len(entry.content)
         (directory / f"report-{number}.xml").write_bytes(entry.content)
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _disk_full(directory: Path, status: int | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from repair.cause import printable
+from repair.cause import is_encodable, printable
 from repair.cli.frame import Build, Jobs, Json, Retries, interruptible, load_task, print_json, progress_to, width
 from repair.errors import UsageError
 
@@ -60,12 +60,8 @@ def _checked(ids: Sequence[str]) -> tuple[str, ...]:
     from repair.templates import MAX_ID, can_be_listed
 
     for test in ids:
-        if not test.strip() or not can_be_listed(test) or not _is_utf8(test):
+        if not test.strip() or not can_be_listed(test) or not is_encodable(test):
             raise UsageError(
                 f"{printable(test)[:80]!r} is no test id", f"give one line of UTF-8, of at most {MAX_ID} characters"
             )
     return tuple(dict.fromkeys(ids))
-
-
-def _is_utf8(text: str) -> bool:
-    return not any("\ud800" <= char <= "\udfff" for char in text)

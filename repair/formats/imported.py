@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from repair.cause import is_encodable
 from repair.documents import MAX_WIDTH, sha256
 from repair.errors import UsageError
 from repair.formats import registry
@@ -85,8 +86,8 @@ def task_document(draft: Draft) -> dict[str, Any]:
     if draft.base_commit is not None:
         document["base_commit"] = draft.base_commit
     document |= draft.runtime
-    if not _is_encodable(json.dumps(document, ensure_ascii=False)):
-        key = next(key for key, value in document.items() if not _is_encodable(json.dumps(value, ensure_ascii=False)))
+    if not is_encodable(json.dumps(document, ensure_ascii=False)):
+        key = next(key for key, value in document.items() if not is_encodable(json.dumps(value, ensure_ascii=False)))
         raise RowError(key, "holds half a character (a lone surrogate)")
     wrong = wrong_key(document)
     if wrong is not None:
@@ -113,19 +114,11 @@ def _check_ids(name: str, ids: Sequence[str]) -> None:
     """Raise `RowError` for the first id that no list may hold; all are looked at together first."""
     together = "\0".join(ids)
     one_line_each = together.count("\0") == max(0, len(ids) - 1) and "\n" not in together
-    if one_line_each and _is_encodable(together) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
+    if one_line_each and is_encodable(together) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
         return
     for number, test in enumerate(ids, 1):
-        if not can_be_listed(test) or not _is_encodable(test):
+        if not can_be_listed(test) or not is_encodable(test):
             raise RowError(name, f"id {number} is no test id of at most {MAX_ID} characters: {test[:60]!r}")
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def write(
