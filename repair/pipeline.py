@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from repair import __version__, rules, runner, table
-from repair.check import Soundness, decision_of, examine, judge
-from repair.documents import outcomes_json, repair_json, sha256
+from repair import __version__, rules, table
+from repair.controls import runner
+from repair.controls.session import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
+from repair.controls.verifier import fetches, verify
+from repair.controls.workspace import has_record, inputs, source_digest, written
 from repair.errors import InfrastructureError, NoEvidence, RepairError, UsageError
-from repair.formats.copies import own_verifier
+from repair.formats.trimming import own_verifier
 from repair.model import ControlKind, Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
-from repair.observing import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
-from repair.own import fetches, verify
+from repair.records.check import Soundness, decision_of, examine, judge
+from repair.records.documents import outcomes_json, repair_json, sha256
 from repair.sandbox import Sandbox
-from repair.store import has_record, inputs, source_digest, written
 
 
 class State(StrEnum):

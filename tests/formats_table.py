@@ -12,10 +12,10 @@ from pathlib import Path
 from engine.foreign import FOREIGN
 from formats import rows
 
-from repair import frameworks
 from repair.errors import NoJUnit
 from repair.formats import registry
-from repair.formats.draft import DirectoryFormat, RowFormat
+from repair.formats.base import DirectoryFormat, RowFormat
+from repair.outcomes.frameworks import plan
 
 DIRECTORIES: Mapping[str, Callable[..., Path]] = {"harbor": rows.harbor, "swe-bench-5-repo": rows.task_repo}
 HEAD = ("format", "name for `--format`", "import", "round trip", "conversion to it", "run here")
@@ -59,7 +59,7 @@ def _line(known: RowFormat | DirectoryFormat) -> tuple[str, ...]:
 
 def runners() -> str:
     """The runners whose commands get an option that makes them write JUnit, as they stand in a sentence."""
-    names = [TITLES.get(name, name) for name in frameworks.FRAMEWORKS if is_made_to_write(name)]
+    names = [TITLES.get(name, name) for name in plan.FRAMEWORKS if is_made_to_write(name)]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -69,6 +69,6 @@ def is_made_to_write(name: str) -> bool:
         return True
     command = COMMANDS.get(name, name)
     try:
-        return frameworks.plan(name, command, ()).test_cmd != command
+        return plan.plan(name, command, ()).test_cmd != command
     except NoJUnit:
         return False

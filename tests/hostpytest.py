@@ -12,9 +12,10 @@ from pathlib import Path
 
 import orjson
 
-from repair import evidence, junit, record, resolve, runner
+from repair.controls import runner
 from repair.errors import NoEvidence
 from repair.model import Control, ControlKind, Image, Observed, Outcome, Run, Select, Task
+from repair.outcomes import evidence, junit, lookup, plugin_log
 from repair.sandbox import Ended
 
 IMAGE = Image("sha256:none")
@@ -27,7 +28,7 @@ class HostRun:
 
     status: int
     printed: str
-    record: record.Record
+    record: plugin_log.Record
     control: Control
     attempt: evidence.Attempt
 
@@ -45,13 +46,13 @@ class HostRun:
     @property
     def by_record(self) -> dict[str, str]:
         """What the plugin's record alone says of each listed id: for runs that are no evidence yet."""
-        seen = resolve.resolve(self.control.ids, resolve.of_record(self.record, self.record.outcomes))
+        seen = lookup.resolve(self.control.ids, lookup.of_record(self.record, self.record.outcomes))
         return {test: str(found.outcome) for test, found in seen.items()}
 
     @property
     def reported(self) -> dict[str, Outcome]:
         with (self.attempt.directory / "report.xml").open("rb") as stream:
-            return resolve.by_node_id(junit.read(stream, "report.xml").cases)
+            return lookup.by_node_id(junit.read(stream, "report.xml").cases)
 
 
 def control(ids: Sequence[str], folder: Path, select: Select = Select.IDS) -> Control:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from repair import check, rules, table
-from repair.documents import outcomes_json, repair_json, sha256
-from repair.formats import native
+from repair import rules, table
+from repair.controls.workspace import Workspace, inputs, source_digest
 from repair.model import Evidence, Image, Observed, Outcome, Panel, Policy, Run, Task, Verdict
-from repair.store import Workspace, inputs, source_digest
+from repair.panel import read
+from repair.records import check
+from repair.records.documents import outcomes_json, repair_json, sha256
 
 IMAGE = Image("sha256:" + "1" * 64, "registry.example/calc@sha256:" + "2" * 64, "linux/amd64")
 Seen = Mapping[str, Observed]
@@ -65,7 +66,7 @@ def write_evidence(panel: Panel, task: Task, found: Evidence) -> None:
 
 def load(directory: Path) -> tuple[Panel, Task]:
     """The panel of a task's directory, and the task."""
-    panel = native.load(directory.parent, directory.name.__eq__)
+    panel = read.load(directory.parent, directory.name.__eq__)
     return panel, panel.tasks[0]
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import archive
-from repair.archive import MAX_ENTRIES, MAX_HEADER, MAX_OUT, Entry, first, pack, unpack
 from repair.errors import NoEvidence
+from repair.sandbox import archive
+from repair.sandbox.archive import MAX_ENTRIES, MAX_HEADER, MAX_OUT, Entry, first, pack, unpack
 
 BLOCK = tarfile.BLOCKSIZE
 OUT = "/.repair-1/out"

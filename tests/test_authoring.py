@@ -20,21 +20,21 @@ from conftest import ORACLE, MakeTask
 from formats import rows
 from test_keys import Draft
 
-from repair import authoring
-from repair.attributes import ATTRIBUTES
-from repair.authoring import FOLDER, Made, new_task, schema_files
 from repair.errors import UsageError
-from repair.formats import native
-from repair.formats.keys import FILL_IN
 from repair.model import Policy, Task
-from repair.schemas import SCHEMAS
+from repair.panel import new as panel_new
+from repair.panel import read
+from repair.panel.attributes import ATTRIBUTES
+from repair.panel.keys import FILL_IN
+from repair.panel.new import FOLDER, Made, new_task, schema_files
+from repair.panel.schemas import SCHEMAS
 
 FILES = {"task.json", "instruction.md", "oracle.patch", "tests.patch", "environment", "environment/Dockerfile"}
 
 
 def unfilled(panel: Path, lists: bool = True) -> str:
     with pytest.raises(UsageError) as caught:
-        native.load(panel, lists=lists)
+        read.load(panel, lists=lists)
     return str(caught.value)
 
 
@@ -59,7 +59,7 @@ def test_a_task_in_a_new_panel(tmp_path: Path) -> None:
     assert {entry.name for entry in panel.iterdir()} == {"acme-17", "panel.toml", ".gitattributes", FOLDER}
     assert (panel / ".gitattributes").read_bytes() == ATTRIBUTES
     assert {name: (panel / FOLDER / name).read_bytes() for name in rows.tree(panel / FOLDER)} == schema_files()
-    assert native.task_names(panel) == ["acme-17"]
+    assert read.task_names(panel) == ["acme-17"]
 
 
 @pytest.mark.parametrize("there", ["nothing", "an empty directory", "a directory with files"])
@@ -72,7 +72,7 @@ def test_a_new_panel_has_every_policy_at_its_default(tmp_path: Path, there: str)
         (panel / ".gitattributes").write_text("* text\n")
     made = new_task(panel / "t")
     assert made.is_new
-    settings = native.load_settings(panel)
+    settings = read.load_settings(panel)
     assert settings == {"name": "mine", "policy": Policy(), "min_tasks": 1, "defaults": {}}
     document = tomllib.loads((panel / "panel.toml").read_text())
     assert set(document["policy"]) == set(Policy.__dataclass_fields__)
@@ -98,14 +98,14 @@ def test_editors_are_told_where_the_schemas_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ['a"b\\c', "ü \u202e", "new\nline", "x\x7f", "\udcff"])
 def test_a_panels_name_may_hold_anything(tmp_path: Path, name: str) -> None:
     new_task(tmp_path / name / "t")
-    assert native.load_settings(tmp_path / name)["name"] == name.replace("\udcff", "\ufffd")
+    assert read.load_settings(tmp_path / name)["name"] == name.replace("\udcff", "\ufffd")
 
 
 def test_a_panel_by_a_relative_path_has_its_directorys_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert new_task(Path("t")) == Made(Path("t"), Path(), True, tuple(schema_files()))
-    assert native.load_settings(Path())["name"] == "here"
+    assert read.load_settings(Path())["name"] == "here"
 
 
 # ---- a panel that is there
@@ -151,7 +151,7 @@ def test_another_framework_has_its_command_to_be_filled_in(panel: Path) -> None:
     new_task(panel / "t")
     assert "task.json (image, test_cmd), " in unfilled(panel)
     fill(panel / "t", test_cmd=["gotestsum"], FAIL_TO_PASS=["f"], PASS_TO_PASS=[])
-    assert native.load(panel).tasks[0].test_cmd == ("gotestsum",)
+    assert read.load(panel).tasks[0].test_cmd == ("gotestsum",)
 
 
 # ---- filled in, and not
@@ -161,13 +161,13 @@ def test_a_task_loads_once_it_is_filled_in(panel: Path) -> None:
     new_task(panel / "t")
     fill(panel / "t", FAIL_TO_PASS=["f"], PASS_TO_PASS=["p"])
     wanted = Task("t", "acme/ledger:17", ("f",), ("p",), ORACLE, None, panel / "t")
-    assert native.load(panel).tasks == (wanted,)
+    assert read.load(panel).tasks == (wanted,)
 
 
 def test_a_task_without_lists_loads_for_those_who_find_them(panel: Path) -> None:
     new_task(panel / "t")
     fill(panel / "t")
-    (task,) = native.load(panel, lists=False).tasks
+    (task,) = read.load(panel, lists=False).tasks
     assert (task.f2p, task.p2p) == ((), ())
     assert unfilled(panel) == (
         f"{panel}/t/task.json: FAIL_TO_PASS is missing; list its tests' ids, or let `repair mint` find them"
@@ -185,23 +185,23 @@ def test_a_task_that_is_not_filled_in_says_where(panel: Path, lists: bool) -> No
 
 def _image(task: Path) -> None:
     document = json.loads((task / "task.json").read_text())
-    (task / "task.json").write_text(json.dumps(document | {"image": authoring.IMAGE}))
+    (task / "task.json").write_text(json.dumps(document | {"image": panel_new.IMAGE}))
 
 
 def _dockerfile(task: Path) -> None:
     (task / "environment").mkdir()
-    (task / "environment" / "Dockerfile").write_text(authoring.DOCKERFILE % "/x")
+    (task / "environment" / "Dockerfile").write_text(panel_new.DOCKERFILE % "/x")
 
 
 LEFT: dict[str, tuple[Callable[[Path], object], str]] = {
     "image": (_image, "task.json (image)"),
-    "instruction": (lambda task: (task / "instruction.md").write_text(authoring.INSTRUCTION), "instruction.md"),
+    "instruction": (lambda task: (task / "instruction.md").write_text(panel_new.INSTRUCTION), "instruction.md"),
     "instruction below": (
-        lambda task: (task / "instruction.md").write_text(authoring.INSTRUCTION + "\nMend it.\n"),
+        lambda task: (task / "instruction.md").write_text(panel_new.INSTRUCTION + "\nMend it.\n"),
         "instruction.md",
     ),
-    "oracle": (lambda task: (task / "oracle.patch").write_text(authoring.ORACLE), "oracle.patch"),
-    "tests": (lambda task: (task / "tests.patch").write_text(authoring.TESTS), "tests.patch"),
+    "oracle": (lambda task: (task / "oracle.patch").write_text(panel_new.ORACLE), "oracle.patch"),
+    "tests": (lambda task: (task / "tests.patch").write_text(panel_new.TESTS), "tests.patch"),
     "Dockerfile": (_dockerfile, "environment/Dockerfile"),
 }
 
@@ -223,7 +223,7 @@ def test_a_scaffold_has_no_placeholder_that_is_not_found(panel: Path) -> None:
         for path, content in rows.tree(panel / "t").items()
         if isinstance(content, bytes) and FILL_IN.encode() in content
     }
-    assert holding == {"task.json", *native.BY_HAND}
+    assert holding == {"task.json", *read.BY_HAND}
 
 
 def test_the_image_placeholder_is_wrong_to_an_editor_too(panel: Path) -> None:
@@ -275,7 +275,7 @@ def test_after_ctrl_c_all_is_there_or_nothing(
         after = rows.tree(tmp_path)
         if after != before:
             assert set(rows.tree(panel / "t")) == FILES
-            assert native.load_settings(panel)
+            assert read.load_settings(panel)
     assert met > 0
 
 
@@ -287,16 +287,16 @@ def test_two_at_once_both_get_their_task(tmp_path: Path, there: str) -> None:
         panel.mkdir()
     if there == "a panel":
         (panel / "panel.toml").write_text("")
-    script = "import sys, pathlib, repair.authoring as a; a.new_task(pathlib.Path(sys.argv[1]))"
+    script = "import sys, pathlib, repair.panel.new as a; a.new_task(pathlib.Path(sys.argv[1]))"
     running = [
         subprocess.Popen([sys.executable, "-c", script, str(panel / name)], stderr=subprocess.PIPE) for name in "abc"
     ]
     done = {name: process.communicate()[1] == b"" for name, process in zip("abc", running, strict=True)}
     assert any(done.values())
-    assert native.task_names(panel) == [name for name in "abc" if done[name]]
+    assert read.task_names(panel) == [name for name in "abc" if done[name]]
     assert all(set(rows.tree(panel / name)) == FILES for name in "abc" if done[name])
     assert not list(tmp_path.rglob("*.tmp"))
-    assert native.load_settings(panel)
+    assert read.load_settings(panel)
     assert {name: (panel / FOLDER / name).read_bytes() for name in schema_files()} == schema_files()
 
 
@@ -314,4 +314,4 @@ if sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64"}:
 
     def test_without_hard_links_a_panel_is_made_too(tmp_path: Path) -> None:
         assert denied.call(new_task, tmp_path / "mine" / "t", calls={"link": errno.EPERM}) == ""
-        assert native.load_settings(tmp_path / "mine")["name"] == "mine"
+        assert read.load_settings(tmp_path / "mine")["name"] == "mine"

@@ -11,14 +11,14 @@ from conftest import MakeTask
 from formats import rows
 from test_native_files import NOBODY, open_panel
 
-from repair.authoring import FOLDER, new_task
 from repair.errors import RepairError, StoreError, UsageError
+from repair.panel.new import FOLDER, new_task
 
 __all__ = ["open_panel"]  # a fixture
 # Root loads all that is needed first: the interpreter's own files may be closed to everybody else.
 AS_SOMEBODY_ELSE = """
 import contextlib, io, os, sys
-import repair.authoring, repair.cli
+import repair.cli, repair.panel.new
 if os.geteuid() == 0:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         repair.cli.run_app(["new", "/"])

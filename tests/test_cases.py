@@ -13,8 +13,8 @@ from typing import Any
 import hostpytest
 import pytest
 
-from repair import reports
 from repair.errors import InfrastructureError
+from repair.outcomes import report_files
 
 HERE = f"p{pytest.version_tuple[0]}{pytest.version_tuple[1]}"  # as the cases name a bare pytest of this version
 LATER = frozenset({"70-unittest-ids-by-python"})  # ids that another runner's format module will translate
@@ -41,7 +41,7 @@ def inputs(folder: Path) -> list[Path]:
 
 def report_answer(folder: Path, case: dict[str, Any]) -> str:
     """What is wrong with what the library says of a report case; nothing if all is right."""
-    seen = reports.read_all(inputs(folder), None)
+    seen = report_files.read_all(inputs(folder), None)
     problems = "\n".join(seen.problems)
     if "refused" in case:
         return "" if not seen.outcomes and case["refused"] in problems else f"{seen}"
@@ -54,7 +54,7 @@ def report_answer(folder: Path, case: dict[str, Any]) -> str:
     if "infrastructure" in case.get("repair", {}) and case["repair"]["infrastructure"] not in problems:
         wrong.append(f"is evidence: {problems}")
     absent = case.get("missing", [])
-    listed = reports.read_all(inputs(folder), [*case["outcomes"], *absent]).outcomes
+    listed = report_files.read_all(inputs(folder), [*case["outcomes"], *absent]).outcomes
     if dict(listed) != {**case["outcomes"], **dict.fromkeys(absent, "missing")}:
         wrong.append(f"listed {dict(listed)}")
     return "; ".join(wrong)
@@ -88,7 +88,7 @@ def test_ids_are_matched_as_stated(shared: Path | None) -> None:
     wrong = {}
     for folder, case in cases(shared, "match"):
         expected = case["repair"] if "repair" in case else case["expected_ids"]
-        found = dict(reports.read_all(inputs(folder), list(expected)).outcomes)
+        found = dict(report_files.read_all(inputs(folder), list(expected)).outcomes)
         if found != expected:
             wrong[folder.name] = found
     assert wrong == {}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.cause import MAX_CHARS, first_line, normalise, of_collection, printable, startup_error
+from repair.text import MAX_CHARS, first_line, normalise, of_collection, printable, startup_error
 
 SAME: dict[str, tuple[str, str, str]] = {  # two runs' texts, and what both become
     "addresses": ("<Foo object at 0x7f3a2c001d30>", "<Foo object at 0x55d0aa>", "<Foo object at 0x…>"),
@@ -96,7 +96,7 @@ def test_long_text_is_cut_with_a_sign() -> None:
 )
 def test_megabytes_from_a_stranger_end(text: str) -> None:
     """Where the work grows with the square of the length, this runs into the command's own limit of a minute."""
-    program = "import sys; from repair.cause import normalise; print(len(normalise(sys.stdin.read())))"
+    program = "import sys; from repair.text import normalise; print(len(normalise(sys.stdin.read())))"
     done = subprocess.run(
         [sys.executable, "-c", program], input=text.encode(), capture_output=True, check=True, timeout=60
     )

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.comparison import LINK, Change, Changed, Diff, Ids, Kind, Side, State, Status, Unseen, What, task
-from repair.comparison import settings as panel_toml
 from repair.model import Policy
-from repair.report.changes import LONG, sections, text
-from repair.report.markdown import markdown
+from repair.records.diff.compare import LINK, Change, Changed, Diff, Ids, Kind, Side, State, Status, Unseen, What, task
+from repair.records.diff.compare import settings as panel_toml
+from repair.report.diff.markdown import markdown
+from repair.report.diff.sections import LONG, sections, text
 from repair.report.terminal import columns
 
 SIDE = Side("main", "books", Policy(), {}, 1, 2, 0, "2 clean + 0 repaired = 2 ≥ 1")

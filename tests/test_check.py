@@ -15,11 +15,12 @@ from conftest import MakeTask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repair import check, table
-from repair.check import Examined, Soundness, examine
-from repair.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair import table
+from repair.controls.workspace import inputs
 from repair.model import Evidence, ListName, Observed, Outcome, Verdict
-from repair.store import inputs
+from repair.records import check
+from repair.records.check import Examined, Soundness, examine
+from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 ADD = "tests/test_calc.py::test_add"

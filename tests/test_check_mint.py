@@ -12,13 +12,14 @@ import records
 from conftest import MakeTask
 from test_cli import Capture, ask
 
-from repair import exporting, gate
-from repair.check import Examined, Soundness, examine, examine_all
-from repair.derivation import derive
-from repair.formats import native
-from repair.minted import Minted, mint_json
+from repair.controls.workspace import inputs
+from repair.formats import exporting
+from repair.mint.classes import derive
+from repair.mint.document import Minted, mint_json
 from repair.model import ListName, Run
-from repair.store import inputs
+from repair.panel import read
+from repair.records import gate
+from repair.records.check import Examined, Soundness, examine, examine_all
 
 ADD = "tests/test_calc.py::test_add"
 KEEP = "tests/test_calc.py::test_keep[3]"
@@ -176,7 +177,7 @@ def test_the_gate_takes_no_task_whose_lists_are_not_as_they_were_minted(panel: P
     for name in ("kept", "trimmed"):
         records.write(make_minted(name))
     relist(panel / "trimmed", _trim)
-    found = gate.judge(examine_all(native.load(panel)), 2)
+    found = gate.judge(examine_all(read.load(panel)), 2)
     assert [task.task.instance_id for task in found.admitted] == ["kept"]
     assert not found.passed
     [(name, why)] = found.refused
@@ -196,9 +197,9 @@ def test_the_command_says_which_list(capsys: Capture, panel: Path, make_minted: 
 def test_an_export_is_not_held_to_the_lists_that_it_trims(panel: Path, minted: Path, tmp_path: Path) -> None:
     records.write(minted, LOST, LOST)
     out = tmp_path / "exported"
-    exporting.run(native.load(panel), out, "native", every=False)
+    exporting.run(read.load(panel), out, "native", every=False)
     assert not (out / "task-1" / "mint.json").exists()
-    [task] = native.load(out).tasks
+    [task] = read.load(out).tasks
     assert KEEP not in task.p2p
     records.write(out / "task-1")
     assert look(out / "task-1").soundness is Soundness.SOUND

@@ -11,11 +11,11 @@ import pytest
 import records
 from conftest import MakeTask
 
-from repair import check
-from repair.check import Examined, Soundness, examine
-from repair.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair.controls.workspace import inputs, source_digest
 from repair.model import Rule, Verdict
-from repair.store import inputs, source_digest
+from repair.records import check
+from repair.records.check import Examined, Soundness, examine
+from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 ADD = "tests/test_calc.py::test_add"

@@ -11,8 +11,8 @@ import records
 from conftest import MakeTask
 
 from repair import rules, table
-from repair.check import Examined, Soundness, examine
 from repair.model import Evidence, Observed, Outcome, Rule, Run, Task, Verdict
+from repair.records.check import Examined, Soundness, examine
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 OTHER = "tests/test_calc.py::test_keep[4]"

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from test_cli import Capture, ask, one_line, start
 
-from repair.authoring import FOLDER
-from repair.schemas import SCHEMAS
+from repair.panel.new import FOLDER
+from repair.panel.schemas import SCHEMAS
 
 
 def test_new_says_what_is_next(capsys: Capture, tmp_path: Path) -> None:

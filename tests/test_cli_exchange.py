@@ -11,7 +11,7 @@ from formats import rows
 from test_cli import Capture, ask
 from test_exporting import record, trimmed
 
-from repair.formats import native
+from repair.panel import read
 
 GONE = rows.P2P[2]
 NOWHERE = "tcp://127.0.0.1:1"
@@ -76,7 +76,7 @@ def test_the_pre_flight(source: Path, tmp_path: Path, capsys: Capture) -> None:
     ]
     assert lines[13].startswith("images: 2; not looked for: ")
     assert lines[14:] == [f"next: repair run {panel} --dry-run", f"      repair run {panel}"]
-    assert [task.instance_id for task in native.load(panel).tasks] == ["acme__ledger-1", "acme__ledger-2"]
+    assert [task.instance_id for task in read.load(panel).tasks] == ["acme__ledger-1", "acme__ledger-2"]
 
 
 def test_the_pre_flight_as_json(source: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -231,7 +231,7 @@ def test_rows_are_chosen(tmp_path: Path, capsys: Capture, options: list[str], ta
     source = rows.jsonl(tmp_path / "rows.jsonl", [rows.classic(number) for number in range(1, 6)])
     code, out, _ = ask(capsys, "import", source, "-o", tmp_path / "panel", *options)
     assert (code, out.splitlines()[0]) == (0, first)
-    names = [task.instance_id for task in native.load(tmp_path / "panel").tasks]
+    names = [task.instance_id for task in read.load(tmp_path / "panel").tasks]
     assert names == [f"acme__ledger-{number}" for number in taken]
 
 
@@ -239,7 +239,7 @@ def test_image_and_command_may_be_said(tmp_path: Path, capsys: Capture) -> None:
     source = rows.jsonl(tmp_path / "rows.jsonl", [rows.classic()])
     wishes = "--image-template", "registry.example/{id_s}:{version}", "--test-cmd", "go test ./..."
     assert ask(capsys, "import", source, "-o", tmp_path / "panel", *wishes)[0] == 0
-    (task,) = native.load(tmp_path / "panel").tasks
+    (task,) = read.load(tmp_path / "panel").tasks
     assert (task.image, task.test_cmd) == ("registry.example/acme_s_ledger-7:1.2", "go test ./...")
     assert task.framework == "go"
 
@@ -393,7 +393,7 @@ def test_tasks_are_chosen(panel: Path, tmp_path: Path, capsys: Capture, options:
 def test_a_native_copy_is_a_panel(panel: Path, tmp_path: Path, capsys: Capture) -> None:
     _, out, _ = ask(capsys, "export", panel, "-o", tmp_path / "copy", "--format", "native")
     assert out.splitlines()[0] == f"2 tasks to {tmp_path / 'copy'} (native), 1 id dropped"
-    assert [task.instance_id for task in native.load(tmp_path / "copy").tasks] == ["acme__ledger-2", "acme__ledger-3"]
+    assert [task.instance_id for task in read.load(tmp_path / "copy").tasks] == ["acme__ledger-2", "acme__ledger-3"]
 
 
 EXPORT_WRONG: dict[str, tuple[list[str], str]] = {

@@ -11,14 +11,14 @@ import pytest
 from conftest import MakeTask
 from rich.cells import cell_len
 
-from repair import probe_views
 from repair.cli import run_app
+from repair.controls.session import Ended
 from repair.errors import EngineError, EngineLost, ImageError, MemoryKill, RepairError
-from repair.formats import native
+from repair.mint.probe import Failure, Plan, Probed, Subject, trials
+from repair.mint.steadiness import CONDITIONS, Conditions, Network, Place, judge
 from repair.model import ControlKind, Image, ListName, Outcome, Select, Task
-from repair.observing import Ended
-from repair.probing import Failure, Plan, Probed, Subject, trials
-from repair.steadiness import CONDITIONS, Conditions, Network, Place, judge
+from repair.panel import read
+from repair.report import probe
 
 Capture = pytest.CaptureFixture[str]
 PASSING = frozenset({Outcome.PASSED})
@@ -96,7 +96,7 @@ def test_an_engine_that_is_gone(make_task: MakeTask, extra: list[str]) -> None:
 
 
 def load(directory: Path) -> Task:
-    (task,) = native.load(directory.parent, directory.name.__eq__, lists=False).tasks
+    (task,) = read.load(directory.parent, directory.name.__eq__, lists=False).tasks
     return task
 
 
@@ -155,7 +155,7 @@ def ended(
 
 
 def test_one_table_with_a_row_a_test_and_control() -> None:
-    text = probe_views.text(ended(STEADY, FLAKY, NEEDS), None)
+    text = probe.text(ended(STEADY, FLAKY, NEEDS), None)
     rows = [line.split("  ") for line in text.split("\n\n")[0].splitlines()]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["test", "control", "alone", "alone+net", "suite", "suite+net", "kind"],
@@ -172,7 +172,7 @@ def test_one_table_with_a_row_a_test_and_control() -> None:
 def test_a_terminal_s_width_is_kept_and_the_end_of_an_id_is_shown(width: int) -> None:
     long = subject("tests/" + "deep/" * 40 + "test_x.py::test_it[last]", "PP PP PP PP", "PP PP PP PP")
     wide = subject("tests/test_漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字.py::test_x", "FF FF FF FF", "MM MM MM MM")
-    table = probe_views.text(ended(long, wide), width).split("\n\n")[0].splitlines()
+    table = probe.text(ended(long, wide), width).split("\n\n")[0].splitlines()
     assert all(cell_len(line) <= width for line in table)
     assert any(line.startswith("tests/deep/") and line.endswith("test_x.py::test_it[last]") for line in table)
     assert sum(" 0/2 missing  never" in line for line in table) == 1, "kinds are not cut"
@@ -180,7 +180,7 @@ def test_a_terminal_s_width_is_kept_and_the_end_of_an_id_is_shown(width: int) ->
 
 @pytest.mark.parametrize("width", range(1, 14))
 def test_a_text_is_cut_in_the_middle(width: int) -> None:
-    cut = probe_views.cut_in_the_middle("ab漢字cd漢字ef", width)
+    cut = probe.cut_in_the_middle("ab漢字cd漢字ef", width)
     assert cell_len(cut) <= width
     assert ("…" in cut) == (width < cell_len("ab漢字cd漢字ef"))
 
@@ -242,13 +242,13 @@ SAID: dict[str, tuple[Subject, str, list[str]]] = {
 
 @pytest.mark.parametrize(("test", "network", "wanted"), SAID.values(), ids=SAID)
 def test_what_is_said_of_a_test(test: Subject, network: str, wanted: list[str]) -> None:
-    text = probe_views.text(ended(test, network=network), None)
+    text = probe.text(ended(test, network=network), None)
     assert [part for part in wanted if part not in text] == []
     assert not set(text) & {"\x1b", "\r", "\u202e"}
 
 
 def test_flaky_in_all_places_is_not_blamed_on_one() -> None:
-    text = probe_views.text(ended(subject(KEEP, "PF PP PP PP", "PP PP PP FP")), None)
+    text = probe.text(ended(subject(KEEP, "PF PP PP PP", "PP PP PP FP")), None)
     assert "held still" not in text
 
 
@@ -266,27 +266,27 @@ def test_what_could_not_be_observed_is_said_beside_the_rest() -> None:
     result = ended(
         test, failures=failed(EngineError("could not start the container: no bridge", "see"), Network.BRIDGE)
     )
-    text = probe_views.text(result, None)
+    text = probe.text(result, None)
     assert row(text, "empty") == ["2/2", "unobserved", "2/2", "unobserved", "P2P"]
     assert "it holds still as far as was observed" in text
     assert "not told: whether network matters" in text
-    assert probe_views.exit_code(result) == EngineError.code
-    assert probe_views.failures_text(result) == (
+    assert probe.exit_code(result) == EngineError.code
+    assert probe.failures_text(result) == (
         "engine: 4 runs could not be observed [both: alone+net, suite+net]: "
         "could not start the container: no bridge; see\n"
     )
 
 
 def test_what_cannot_run_alone_is_told_from_what_was_not_observed() -> None:
-    text = probe_views.text(ended(subject(KEEP, ". . PP -", ". . PP PP"), alone=False), None)
+    text = probe.text(ended(subject(KEEP, ". . PP -", ". . PP PP"), alone=False), None)
     assert row(text, "empty") == ["-", "-", "2/2", "unobserved", "P2P"]
     assert "-: no test of this task can be run alone" in text
-    assert "-: no test" not in probe_views.text(ended(STEADY), None)
+    assert "-: no test" not in probe.text(ended(STEADY), None)
 
 
 def test_many_reasons_are_counted() -> None:
     failures = [Failure(where, MemoryKill(f"reason {n}")) for n, where in enumerate(CONDITIONS)]
-    lines = probe_views.failures_text(ended(STEADY, failures=tuple(failures))).splitlines()
+    lines = probe.failures_text(ended(STEADY, failures=tuple(failures))).splitlines()
     assert len(lines) == 6
     assert lines[-1] == "and 3 runs more, for other reasons"
 
@@ -301,16 +301,16 @@ def test_many_reasons_are_counted() -> None:
 )
 def test_the_exit_status(errors: tuple[MemoryKill | EngineError, ...], code: int) -> None:
     failures = tuple(Failure(CONDITIONS[0], error) for error in errors)
-    assert probe_views.exit_code(ended(STEADY, failures=failures)) == code
+    assert probe.exit_code(ended(STEADY, failures=failures)) == code
 
 
 def test_a_task_that_could_not_be_probed_at_all() -> None:
     error: RepairError = ImageError("no image acme/calc:1", "build it")
     result: Ended[Probed] = Ended(ended().task, error=error)
-    assert probe_views.exit_code(result) == ImageError.code
-    assert probe_views.text(result, 80) == ""
-    assert probe_views.failures_text(result) == ("image: acme-1 could not be probed: no image acme/calc:1; build it\n")
-    assert probe_views.document(result, 6) == {
+    assert probe.exit_code(result) == ImageError.code
+    assert probe.text(result, 80) == ""
+    assert probe.failures_text(result) == ("image: acme-1 could not be probed: no image acme/calc:1; build it\n")
+    assert probe.document(result, 6) == {
         "exit": 6,
         "instance_id": "acme-1",
         "error": {"kind": "image", "message": "no image acme/calc:1", "next": "build it"},
@@ -321,7 +321,7 @@ def test_the_document() -> None:
     test = subject(KEEP, ". . PF -", ". . PP PP", ListName.P2P)
     mixed = Conditions(EMPTY, Place.SUITE, Network.NONE)
     failure = Failure(Conditions(EMPTY, Place.SUITE, Network.BRIDGE), MemoryKill("too much", "raise `memory`"))
-    assert probe_views.document(ended(test, failures=(failure, failure), alone=False), 10) == {
+    assert probe.document(ended(test, failures=(failure, failure), alone=False), 10) == {
         "exit": 10,
         "instance_id": "acme-1",
         "image": "sha256:" + "1" * 64,

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from repair.comparison import (
+from repair.model import ControlKind, Decision, Finding, ListName, Outcome, Policy, Row, Rule, Verdict
+from repair.records.diff.compare import (
     UNREADABLE,
     Change,
     Changed,
@@ -22,7 +23,6 @@ from repair.comparison import (
     settings,
     task,
 )
-from repair.model import ControlKind, Decision, Finding, ListName, Outcome, Policy, Row, Rule, Verdict
 
 CLEAN, REPAIRED, STALE = Status("clean", admitted=True), Status("repaired", admitted=True), Status("stale", why="x")
 ABSENT = Status("absent", why="no repair.json")

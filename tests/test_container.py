@@ -11,8 +11,8 @@ import docker.errors
 import pytest
 import requests.exceptions
 
-from repair.archive import Entry, pack
 from repair.errors import ContainerKilled, EngineError, NoEvidence
+from repair.sandbox.archive import Entry, pack
 from repair.sandbox.connection import Connection
 from repair.sandbox.container import Container, Ended
 

@@ -11,10 +11,10 @@ from itertools import product
 
 import pytest
 
-from repair.derivation import LISTED, Derivation, Derived, Group, classify, derive, give_up, groups, try_out
+from repair import words
+from repair.mint.classes import LISTED, Derivation, Derived, Group, classify, derive, give_up, groups, try_out
 from repair.model import Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run, worst
-from repair.report import words
-from repair.templates import MAX_ID
+from repair.outcomes.spelling import MAX_ID
 
 LETTERS = {
     "P": Outcome.PASSED,

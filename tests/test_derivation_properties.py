@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_derivation import BROKEN, LETTERS
 
 from repair import rules, table
-from repair.derivation import Derivation, Derived, derive, groups, try_out
+from repair.mint.classes import Derivation, Derived, derive, groups, try_out
 from repair.model import Observed, Outcome, Policy, Rule, Run, Verdict, worst
-from repair.templates import MAX_ID, can_be_listed
+from repair.outcomes.spelling import MAX_ID, can_be_listed
 
 WHOLE = frozenset({Rule.NO_F2P, Rule.FEW_P2P, Rule.EMPTY_PASSES})
 

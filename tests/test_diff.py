@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair import diff
-from repair.diff import FileDiff
 from repair.errors import UsageError
+from repair.panel import patches
+from repair.panel.patches import FileDiff
 
 EDIT = b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+two\n same\n"
 NO_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
@@ -32,7 +32,7 @@ def git(tree: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProce
 
 def test_files() -> None:
     moved = b"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n"
-    assert diff.files(moved + b"text\n" + new("z") + BINARY) == (
+    assert patches.files(moved + b"text\n" + new("z") + BINARY) == (
         FileDiff("x", "y", False),
         FileDiff(None, "z", False),
         FileDiff("x", "x", True),
@@ -142,7 +142,7 @@ PROBLEMS: dict[str, tuple[bytes, list[str]]] = {
 
 @pytest.mark.parametrize(("text", "said"), PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_problems(text: bytes, said: list[str]) -> None:
-    assert list(diff.problems(text)) == said
+    assert list(patches.problems(text)) == said
 
 
 # git passes over these in silence, or reads another path; the newline is the caller's to add
@@ -253,8 +253,8 @@ REVERSED: dict[str, tuple[bytes, bytes]] = {
 
 @pytest.mark.parametrize(("text", "undone"), REVERSED.values(), ids=REVERSED.keys())
 def test_reverse(text: bytes, undone: bytes) -> None:
-    assert diff.reverse(text) == undone
-    assert diff.reverse(diff.reverse(undone)) == undone
+    assert patches.reverse(text) == undone
+    assert patches.reverse(patches.reverse(undone)) == undone
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_reverse(text: bytes, undone: bytes) -> None:
 )
 def test_what_cannot_be_reversed(text: bytes, said: str) -> None:
     with pytest.raises(UsageError, match="cannot be reversed") as caught:
-        diff.reverse(text)
+        patches.reverse(text)
     assert said in str(caught.value)
 
 
@@ -284,13 +284,13 @@ def test_what_cannot_be_reversed(text: bytes, said: str) -> None:
 )
 def test_no_text_breaks_it(lines: list[bytes]) -> None:
     text = b"".join(lines)
-    assert diff.files(text) or diff.problems(text)
-    assert reversed_or_empty(text) == b"" or diff.files(diff.reverse(text))
+    assert patches.files(text) or patches.problems(text)
+    assert reversed_or_empty(text) == b"" or patches.files(patches.reverse(text))
 
 
 def reversed_or_empty(text: bytes) -> bytes:
     try:
-        return diff.reverse(text)
+        return patches.reverse(text)
     except UsageError:
         return b""
 
@@ -371,17 +371,17 @@ def test_the_reverse_does_what_git_apply_reverse_does(quotepath: str, change: Ch
         text = git(repo, "-c", f"core.quotepath={quotepath}", "diff", "--binary", "-M", *ids).stdout
         if not text:
             return
-        assert diff.problems(text) == ()
-        undone = diff.reverse(text)
-        assert diff.problems(undone) == ()
-        assert [(f.new, f.old, f.binary) for f in diff.files(text)][::-1] == [
-            (f.old, f.new, f.binary) for f in diff.files(undone)
+        assert patches.problems(text) == ()
+        undone = patches.reverse(text)
+        assert patches.problems(undone) == ()
+        assert [(f.new, f.old, f.binary) for f in patches.files(text)][::-1] == [
+            (f.old, f.new, f.binary) for f in patches.files(undone)
         ]
         for patch, args, expected in (
             (text, ["--reverse"], change.before),
             (text, [], change.after),
             (undone, [], change.before),
-            (diff.reverse(undone), [], change.after),
+            (patches.reverse(undone), [], change.after),
         ):
             done = git(tree, "apply", "--whitespace=nowarn", *args, "-", stdin=patch)
             assert done.returncode == 0, done.stderr
@@ -390,4 +390,4 @@ def test_the_reverse_does_what_git_apply_reverse_does(quotepath: str, change: Ch
 
 def test_a_side_that_names_nothing_cannot_be_reversed() -> None:
     with pytest.raises(UsageError, match="names nothing"):
-        diff.reverse(b"--- a/x\n+++ \tb/y\n@@ -0,0 +1 @@\n+a\n")
+        patches.reverse(b"--- a/x\n+++ \tb/y\n@@ -0,0 +1 @@\n+a\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repair.diff_parts import Part, read
+from repair.panel.patch_syntax import Part, read
 
 Named = tuple[str | None, str | None, bool]  # its path before and after, and whether it is binary
 EDIT = b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-one\n+two\n same\n"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from repair.derivation import Derived, derive, try_out
-from repair.discrepancies import Discrepancies, Wrong, compare
+from repair.mint.against import Discrepancies, Wrong, compare
+from repair.mint.classes import Derived, derive, try_out
 from repair.model import ListName, Observed, Outcome, Policy, Run
 
 POLICY = Policy(min_p2p=0)

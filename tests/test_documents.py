@@ -17,10 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair import check, table
-from repair.documents import MAX_WIDTH, inline, outcomes_json, pretty, read_outcomes, repair_json, sha256
+from repair import table
 from repair.errors import StoreError
 from repair.model import Evidence, Image, Inputs, ListName, Observed, Outcome, Policy, Row, Run, Table
+from repair.records import check
+from repair.records.documents import MAX_WIDTH, inline, outcomes_json, pretty, read_outcomes, repair_json, sha256
 
 GOLDEN = Path(__file__).parent / "golden"
 INPUTS = Inputs("a" * 64, None, "b" * 64, "c" * 64)

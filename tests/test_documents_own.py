@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_documents import INPUTS, evidences, run, without_observed
 
-from repair import check, table
-from repair.documents import inputs_document, outcomes_json, read_outcomes, repair_json, sha256
+from repair import table
 from repair.errors import StoreError
 from repair.model import Evidence, Image, Inputs, Observed, Outcome, Policy, Run, Verdict
+from repair.records import check
+from repair.records.documents import inputs_document, outcomes_json, read_outcomes, repair_json, sha256
 
 POLICY = Policy(min_p2p=0)
 TEMPLATES = [("{name}",), ("{name} ({classname})", "{name} ({classname}.{name})"), ('ü"\\\n{name}',)]

@@ -27,7 +27,7 @@ def subclasses(base: type[RepairError]) -> Iterator[type[RepairError]]:
 def all_errors() -> list[type[RepairError]]:
     """Every error class of the package, wherever it is defined."""
     for module in pkgutil.walk_packages(repair.__path__, "repair."):
-        if module.name != "repair.__main__" and not module.name.startswith("repair.inside"):
+        if module.name != "repair.__main__" and not module.name.startswith("repair.controls.inside"):
             importlib.import_module(module.name)
     found: set[type[RepairError]] = {RepairError, *subclasses(RepairError)}
     return sorted((err for err in found if err.__module__.startswith("repair.")), key=lambda err: err.__qualname__)

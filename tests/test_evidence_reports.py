@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repair import evidence
 from repair.errors import NoEvidence
-from repair.evidence import Attempt, NoReport
 from repair.model import Control, ControlKind, Image, Run, Task
+from repair.outcomes import evidence
+from repair.outcomes.evidence import Attempt, NoReport
 from repair.sandbox import Ended
 
 REPORT = (

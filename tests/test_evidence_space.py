@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from repair import evidence
-from repair.attempts import full_disk_first, out_of_space
 from repair.errors import ContainerKilled, DiskFull, NoEvidence
-from repair.evidence import Attempt
 from repair.model import Control, ControlKind, Image, Run, Task
+from repair.outcomes import evidence
+from repair.outcomes.evidence import Attempt
+from repair.outcomes.logs import full_disk_first, out_of_space
 from repair.sandbox import Ended
 
 BLOCKS = "Filesystem     1024-blocks   Used Available Capacity Mounted on\noverlay {size} 1 {free} 41% /\n"

@@ -13,12 +13,12 @@ import pytest
 import records
 from formats import rows
 
-from repair import exporting, importing
-from repair.documents import sha256
-from repair.formats import native
-from repair.formats.draft import Wants
+from repair.formats import exporting, importing
+from repair.formats.base import Wants
+from repair.formats.importing import Choice
 from repair.formats.registry import ROWS
-from repair.importing import Choice
+from repair.panel import read
+from repair.records.documents import sha256
 
 FORMATS = list(rows.EVERY)
 
@@ -34,13 +34,13 @@ def imported(source: Path, wants: Wants | None = None) -> Path:
 def record(panel: Path, gone: Collection[str] = (), *names: str) -> None:
     """Write records that drop some ids, of the named tasks or of all."""
     seen = dict.fromkeys(gone, records.MISSING)
-    for task in native.load(panel).tasks:
+    for task in read.load(panel).tasks:
         if not names or task.instance_id in names:
             records.write(task.directory, seen, seen)
 
 
 def export(panel: Path, target: Path, format_name: str = "same", *, every: bool = False) -> exporting.Exported:
-    return exporting.run(native.load(panel), target, format_name, every=every)
+    return exporting.run(read.load(panel), target, format_name, every=every)
 
 
 def gone_of(name: str) -> tuple[str, ...]:
@@ -432,7 +432,7 @@ def test_of_real_rows_the_lists_alone_change(shared: Path | None, tmp_path: Path
         panel, target = tmp_path / source.stem, tmp_path / source.name
         importing.run(source, panel, Choice(), Wants())
         (panel / "panel.toml").write_text("[policy]\nmin_p2p = 0\n")
-        (task,) = native.load(panel).tasks
+        (task,) = read.load(panel).tasks
         gone = {*task.p2p[::3]} - {*task.f2p}
         record(panel, gone)
         done = export(panel, target, every=True)

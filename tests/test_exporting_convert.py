@@ -15,13 +15,13 @@ from conftest import ORACLE, MakeTask
 from formats import rows
 from test_exporting import export, gone_of, imported, record, trimmed
 
-from repair import importing
 from repair.errors import UsageError
-from repair.formats import native
-from repair.formats.draft import Wants
-from repair.formats.verifier import BEGIN, END, reward_of_log
-from repair.importing import Choice
+from repair.formats import importing
+from repair.formats.base import Wants
+from repair.formats.importing import Choice
 from repair.model import Task
+from repair.outcomes.rewards import BEGIN, END, reward_of_log
+from repair.panel import read
 
 TARGETS = ["swe-bench", "swe-bench-5", "swe-bench-live", "swe-rebench-v2"]
 IN_TESTBED = ["swe-bench", "swe-bench-5", "swe-bench-live", "swe-rebench", "swe-gym"]
@@ -36,7 +36,7 @@ OTHER_TASKS = {
 
 
 def only_task(panel: Path) -> Task:
-    (task,) = native.load(panel).tasks
+    (task,) = read.load(panel).tasks
     return task
 
 
@@ -318,6 +318,6 @@ def test_a_native_copy_of_everything_trims_what_is_admitted(tmp_path: Path) -> N
     record(panel, [rows.P2P[2]], "acme__ledger-2")
     done = export(panel, tmp_path / "out", "native", every=True)
     assert (done.untrimmed, done.dropped) == ((("acme__ledger-1", "its record is absent"),), 1)
-    one, two = native.load(tmp_path / "out").tasks
+    one, two = read.load(tmp_path / "out").tasks
     assert json.dumps(one.p2p) == mine[0]["PASS_TO_PASS"]
     assert json.dumps(two.p2p) == trimmed("swe-bench", mine[1], [rows.P2P[2]])["PASS_TO_PASS"]

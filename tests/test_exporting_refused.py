@@ -17,9 +17,9 @@ from conftest import ORACLE, MakeTask
 from formats import rows
 from test_exporting import export, imported, record
 
-from repair import exporting
 from repair.errors import UsageError
-from repair.formats import native
+from repair.formats import exporting
+from repair.panel import read
 
 
 def refused(panel: Path, target: Path | None = None, format_name: str = "same", *, every: bool = True) -> str:
@@ -46,7 +46,7 @@ def test_without_an_admitted_task_nothing_is_written(tmp_path: Path) -> None:
 def test_of_many_that_are_not_admitted_some_are_named(tmp_path: Path) -> None:
     panel = imported(rows.jsonl(tmp_path / "rows.jsonl", [rows.classic(number) for number in range(1, 8)]))
     record(panel)
-    for task in native.load(panel).tasks:
+    for task in read.load(panel).tasks:
         edit(task.directory / "task.json", lambda document: document.update(timeout=60))
     said = refused(panel, every=False).splitlines()
     assert said[1:] == [
@@ -75,7 +75,7 @@ def test_imported_and_native_tasks(tmp_path: Path, panel: Path, make_task: MakeT
 def both(tmp_path: Path, *files: Path) -> Path:
     assert len({file.parent for file in files}) == 1
     panel = imported(files[0].parent)
-    assert len(native.load(panel).tasks) == len(files)
+    assert len(read.load(panel).tasks) == len(files)
     return panel
 
 
@@ -307,7 +307,7 @@ def test_a_verifier_that_cannot_be_trimmed_is_named(tmp_path: Path) -> None:
 
 
 def _export(panel: str, target: str, format_name: str) -> None:
-    exporting.run(native.load(Path(panel)), Path(target), format_name, every=True)
+    exporting.run(read.load(Path(panel)), Path(target), format_name, every=True)
 
 
 if sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64"}:

@@ -11,10 +11,10 @@ import pytest
 from test_cli import Capture, ask
 from test_revisions import Git, at, commit, git, repo, write
 
-from repair import revisions
-from repair.comparison import Unseen
 from repair.errors import UsageError
-from repair.revisions import Entry
+from repair.records.diff import revisions
+from repair.records.diff.compare import Unseen
+from repair.records.diff.revisions import Entry
 
 __all__ = ["git", "repo"]
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from repair.errors import NoJUnit
-from repair.frameworks import plan, sequence
+from repair.outcomes.frameworks.plan import plan, sequence
 
 AGAIN: list[tuple[str, str]] = [
     ("jest", "for d in a b; do (cd $d && npx jest); done"),

@@ -10,11 +10,11 @@ import pytest
 import records
 from conftest import MakeTask
 
-from repair import gate
-from repair.check import examine_all
 from repair.cli import run_app
-from repair.documents import sha256
-from repair.formats import native
+from repair.panel import read
+from repair.records import gate
+from repair.records.check import examine_all
+from repair.records.documents import sha256
 
 ADD, KEEP = "tests/test_calc.py::test_add", "tests/test_calc.py::test_keep[3]"
 LOST = {KEEP: records.MISSING}
@@ -42,7 +42,7 @@ def mixed(panel: Path, make_task: MakeTask) -> Path:
 
 
 def judged(panel: Path, min_tasks: int = 3) -> gate.Gate:
-    return gate.judge(examine_all(native.load(panel)), min_tasks)
+    return gate.judge(examine_all(read.load(panel)), min_tasks)
 
 
 @pytest.mark.parametrize(

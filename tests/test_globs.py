@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from repair.globs import glob
+from repair.controls.fetch import glob
 
 FITS = {
     "out.xml": (["out.xml", "./out.xml"], ["a/out.xml", "out-xml", "out.xml.gz"]),

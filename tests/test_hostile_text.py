@@ -20,14 +20,14 @@ import records
 from conftest import MakeTask
 from test_cli import shown_on
 
-from repair import progress, views
-from repair.cause import MAX_CHARS, normalise, printable, shown_line
 from repair.cli import run_app
-from repair.documents import pretty
+from repair.controls.session import Event, Say
 from repair.errors import NoEvidence
 from repair.model import Observed, Outcome
-from repair.observing import Event, Say
 from repair.pipeline import Result, State
+from repair.records.documents import pretty
+from repair.report import progress, run
+from repair.text import MAX_CHARS, normalise, printable, shown_line
 
 FORGED = "repair: all is well"
 STEERING = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066\u200b\u2028\u2029\x85\r\t\x7f\U000e0041"
@@ -285,10 +285,10 @@ def test_the_end_of_a_run_is_lines_of_ours(hostile: Path) -> None:
         Result(task, State.KEPT, soundness="sound"),
     ]
     for width in (None, 40, 80, 200):
-        assert_ours(views.run_text(loaded.directory, results, width))
-    assert_ours(views.failures_text([(NAME, error)]))
-    assert_ours(views.check_text([], results))
-    assert pretty(views.run_document(results, 5)).isascii()
+        assert_ours(run.run_text(loaded.directory, results, width))
+    assert_ours(run.failures_text([(NAME, error)]))
+    assert_ours(run.check_text([], results))
+    assert pretty(run.run_document(results, 5)).isascii()
 
 
 def shown_of(show: Show) -> str:
@@ -332,7 +332,7 @@ def test_a_line_of_a_log_is_one_line(line: str) -> None:
 
 @pytest.mark.parametrize("name", ["a b", "it's", "\x1b[2J\u202e", "a\nb", "\udcff", "\\x41'\x07A", "é"])
 def test_a_quoted_path_is_printable_and_names_the_file_to_bash(tmp_path: Path, name: str) -> None:
-    quoted = views.quoted(tmp_path / name)
+    quoted = run.quoted(tmp_path / name)
     assert quoted.isprintable()
     done = subprocess.run(["bash", "-c", f"printf %s {quoted}"], capture_output=True, check=True)
     assert done.stdout == os.fsencode(tmp_path / name)

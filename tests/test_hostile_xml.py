@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from memory import PEAK
 
-from repair import junit
 from repair.errors import ReportError
+from repair.outcomes import junit
 
 CASE = "<testsuite><testcase classname='k' name='{}'/></testsuite>"
 LAUGHS = "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10}'>" for n in range(1, 20))

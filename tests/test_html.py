@@ -12,11 +12,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from repair import rules
-from repair.cause import printable
+from repair import rules, words
 from repair.model import Evidence, Image, ListName, Outcome, Policy, Row, Rule, Run, Table, Verdict
-from repair.report import html, packed, words
-from repair.report.html import CauseView, FlakyView, GateView, Page, Share, TaskView
+from repair.report.page import data as report_page_data
+from repair.report.page import html
+from repair.report.page.html import CauseView, FlakyView, GateView, Page, Share, TaskView
+from repair.text import printable
 
 HOSTILE = [
     pytest.param("</script><script>alert(1)</script>", id="ends its script"),
@@ -72,7 +73,7 @@ class Seen(HTMLParser):
 
 
 def task(name: str = "ledger-1", word: str = "clean", note: str = "") -> TaskView:
-    data = packed.task_json(packed.Opened(name, word, "registry.example/ledger:1"))
+    data = report_page_data.task_json(report_page_data.Opened(name, word, "registry.example/ledger:1"))
     return TaskView(name, word, data, (3, 2), (1200, 1188), 13, note=note)
 
 
@@ -224,7 +225,9 @@ def evidence(*rows: Row, again: tuple[Row, ...] | None = None) -> Evidence:
 
 def opened(found: Evidence) -> dict[str, Any]:
     decision = rules.decide(found.table, Policy(min_p2p=0))
-    text = packed.task_json(packed.Opened("t", "repaired", "a:1", evidence=found, decision=decision))
+    text = report_page_data.task_json(
+        report_page_data.Opened("t", "repaired", "a:1", evidence=found, decision=decision)
+    )
     assert text.isascii()
     assert not {"<", ">", "&"} & set(text)
     document: dict[str, Any] = json.loads(text)
@@ -296,11 +299,11 @@ def test_an_id_in_both_lists_says_so() -> None:
 
 
 def test_a_group_shows_its_worst_members_and_their_number() -> None:
-    members = {f"m{n:02}": (PASSED, PASSED) for n in range(packed.MEMBERS + 5)} | {"z": (PASSED, FAILED)}
+    members = {f"m{n:02}": (PASSED, PASSED) for n in range(report_page_data.MEMBERS + 5)} | {"z": (PASSED, FAILED)}
     rows = (Row("group", P2P, PASSED, FAILED, members=members), Row("f", F2P, FAILED, PASSED))
     group = opened(evidence(*rows))["tests"]["groups"]["0"]
-    assert group["count"] == packed.MEMBERS + 6
-    assert len(group["members"]) == packed.MEMBERS
+    assert group["count"] == report_page_data.MEMBERS + 6
+    assert len(group["members"]) == report_page_data.MEMBERS
     assert group["members"][0] == ["z", ["P", "F"]]
 
 

@@ -12,14 +12,16 @@ from formats import rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repair import importing
-from repair.documents import sha256
 from repair.errors import EngineError, UsageError
-from repair.formats import imported, native, parquet, registry
-from repair.formats.draft import Draft, Wants
-from repair.importing import Choice, Preflight
+from repair.formats import importing, registry
+from repair.formats import source as formats_source
+from repair.formats.base import Draft, Wants
+from repair.formats.importing import Choice, Preflight
+from repair.formats.raw import parquet
+from repair.formats.suspects import Suspect
 from repair.model import Task
-from repair.suspects import Suspect
+from repair.panel import read
+from repair.records.documents import sha256
 
 FORMATS = list(rows.EVERY)
 Taken = tuple[Preflight, dict[str, Task]]
@@ -30,7 +32,7 @@ def take(source: Path, choice: Choice | None = None, wants: Wants | None = None,
     panel = source.parent / name
     found = importing.run(source, panel, choice or Choice(), wants or Wants())
     assert found.rows == found.tasks + len(found.reasons) + found.left_out
-    tasks = {task.instance_id: task for task in native.load(panel).tasks}
+    tasks = {task.instance_id: task for task in read.load(panel).tasks}
     assert len(tasks) == found.tasks
     assert sorted(path.name for path in panel.iterdir()) == sorted([*tasks, ".gitattributes", "panel.toml"])
     return found, tasks
@@ -52,7 +54,7 @@ def as_drafted(task: Task, draft: Draft) -> None:
 
 
 def kept_row(directory: Path) -> bytes:
-    source = imported.read(directory)
+    source = formats_source.read(directory)
     assert source is not None
     return source.row()
 
@@ -127,13 +129,13 @@ def test_nothing_else_is_written(tmp_path: Path) -> None:
         "panel.toml",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["panel", "rows.jsonl"]
-    assert native.load(tmp_path / "panel").name == "panel"
+    assert read.load(tmp_path / "panel").name == "panel"
 
 
 @pytest.mark.parametrize("panel", ["a panel", 'p"q', "p\\n", "größe", "p😀", "-p", "p\x7f"])
 def test_a_panel_of_any_name_loads(tmp_path: Path, panel: str) -> None:
     take(rows.jsonl(tmp_path / "rows.jsonl", [rows.classic()]), name=panel)
-    assert native.load(tmp_path / panel).name == panel
+    assert read.load(tmp_path / panel).name == panel
 
 
 def test_the_user_s_wishes_go_before_the_row(tmp_path: Path) -> None:
@@ -407,5 +409,5 @@ def test_real_rows_import_with_all_their_columns(shared: Path | None, tmp_path: 
     for source in sorted((shared / "instances").glob("*.json")) if shared else []:
         found = importing.run(source, tmp_path / source.stem, Choice(), Wants())
         assert (found.tasks, found.reasons) == (1, [])
-        (task,) = native.load(tmp_path / source.stem).tasks
+        (task,) = read.load(tmp_path / source.stem).tasks
         assert kept_row(task.directory) == source.read_bytes().strip()

@@ -9,7 +9,7 @@ from formats import rows
 from test_importing import DIRECTORIES, take
 
 from repair.errors import UsageError
-from repair.importing import Choice
+from repair.formats.importing import Choice
 
 
 def test_a_panel_is_none_to_import(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from formats import rows
 
-from repair import importing
-from repair.formats import imported, native
-from repair.formats.draft import Wants
-from repair.importing import Choice, Preflight
+from repair.formats import importing
+from repair.formats import source as formats_source
+from repair.formats.base import Wants
+from repair.formats.importing import Choice, Preflight
+from repair.panel import read
 
 WINDOWS = {"windows": "core.autocrlf=true", "input": "core.autocrlf=input", "plain": "core.autocrlf=false"}
 
@@ -58,11 +59,11 @@ def survives(repo: Path, config: str) -> None:
 
 
 def is_whole(repo: Path, clone: Path) -> None:
-    before = {task.instance_id: task for task in native.load(repo / "panel").tasks}
-    after = {task.instance_id: task for task in native.load(clone / "panel").tasks}
+    before = {task.instance_id: task for task in read.load(repo / "panel").tasks}
+    after = {task.instance_id: task for task in read.load(clone / "panel").tasks}
     assert before.keys() == after.keys()
     for name, task in after.items():
-        source, was = imported.read(task.directory), imported.read(before[name].directory)
+        source, was = formats_source.read(task.directory), formats_source.read(before[name].directory)
         assert source is not None
         assert was is not None
         assert source.sha256 == was.sha256

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from formats import rows
 
-from repair import importing
 from repair.errors import UsageError
-from repair.formats import imported, native
-from repair.formats.draft import Wants
-from repair.importing import Choice, Preflight
+from repair.formats import importing
+from repair.formats import source as formats_source
+from repair.formats.base import Wants
+from repair.formats.importing import Choice, Preflight
+from repair.panel import read
 
 GOOD = rows.classic(1)
 
@@ -27,7 +28,7 @@ def take(source: Path) -> Preflight:
     after = rows.tree(source.parent)
     assert {name: after.get(name) for name in before} == before
     assert all(name.partition("/")[0] == "panel" for name in after.keys() - before.keys())
-    assert len(native.load(source.parent / "panel").tasks) == found.tasks
+    assert len(read.load(source.parent / "panel").tasks) == found.tasks
     assert found.rows == found.tasks + len(found.reasons) + found.left_out
     return found
 
@@ -167,7 +168,7 @@ GOOD_PATCHES = {
 def test_a_patch_that_is_odd_and_good(tmp_path: Path, patch: str) -> None:
     source = _two(tmp_path / "rows.jsonl", rows.classic(patch=patch, test_patch=patch))
     assert take(source).reasons == []
-    task = native.load(tmp_path / "panel").tasks[1]
+    task = read.load(tmp_path / "panel").tasks[1]
     assert task.oracle_patch == task.tests_patch == (patch if patch.endswith("\n") else patch + "\n").encode()
 
 
@@ -207,7 +208,7 @@ def test_numbers_that_json_has_none_of_are_kept(tmp_path: Path) -> None:
     text = json.dumps(rows.classic(big=10**400)).replace("}", ', "nan": NaN, "inf": -Infinity}')
     (tmp_path / "rows.jsonl").write_text(text + "\n")
     assert take(tmp_path / "rows.jsonl").reasons == []
-    source = imported.read(tmp_path / "panel" / "acme__ledger-7")
+    source = formats_source.read(tmp_path / "panel" / "acme__ledger-7")
     assert source is not None
     assert source.row().decode() == text
 
@@ -305,7 +306,7 @@ def test_a_link_to_a_task_directory_is_no_task(tmp_path: Path) -> None:
     outside = rows.harbor(tmp_path / "outside", 2)
     rows.harbor(tmp_path / "source", 1)
     (tmp_path / "source" / "acme__ledger-2").symlink_to(outside)
-    assert (take(tmp_path / "source").rows, len(native.load(tmp_path / "panel").tasks)) == (1, 1)
+    assert (take(tmp_path / "source").rows, len(read.load(tmp_path / "panel").tasks)) == (1, 1)
 
 
 @pytest.mark.parametrize("file", ["task.toml", "tests/config.json", "instruction.md"])

@@ -18,11 +18,11 @@ import pytest
 from formats import rows
 from test_native_files import NOBODY
 
-from repair import importing
 from repair.errors import StoreError, UsageError
-from repair.formats import native
-from repair.formats.draft import Wants
-from repair.importing import Choice
+from repair.formats import importing
+from repair.formats.base import Wants
+from repair.formats.importing import Choice
+from repair.panel import read
 
 
 @pytest.fixture
@@ -62,19 +62,19 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path, source: Path, what: s
 def test_an_empty_directory_is_filled(tmp_path: Path, source: Path) -> None:
     (tmp_path / "panel").mkdir()
     assert take(source, tmp_path / "panel").tasks == 3
-    assert len(native.load(tmp_path / "panel").tasks) == 3
+    assert len(read.load(tmp_path / "panel").tasks) == 3
 
 
 def test_folders_above_are_made(tmp_path: Path, source: Path) -> None:
     take(source, tmp_path / "a" / "b" / "panel")
-    assert len(native.load(tmp_path / "a" / "b" / "panel").tasks) == 3
+    assert len(read.load(tmp_path / "a" / "b" / "panel").tasks) == 3
 
 
 def test_a_relative_place(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     take(Path("../rows.jsonl"), Path("panel"))
-    assert native.load(tmp_path / "here" / "panel").name == "panel"
+    assert read.load(tmp_path / "here" / "panel").name == "panel"
 
 
 @pytest.mark.parametrize("panel", ["rows.jsonl/panel", "x" * 300], ids=["below a file", "a name too long"])

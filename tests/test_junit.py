@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import PEAK
 
-from repair import junit
 from repair.errors import ReportError
 from repair.model import Outcome
+from repair.outcomes import junit
 
 
 def read(data: bytes) -> junit.Report:

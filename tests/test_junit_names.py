@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from repair import junit
+from repair.outcomes import junit
 
 CASE = "<testcase classname='ledger.Money' name='adds'/>"
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from jsonschema.protocols import Validator
 from test_native import ANYTHING, BAD, GOOD_KEYS
 
-from repair.formats import keys, native
-from repair.formats.keys import FILL_IN, Key, Kind, WrongError
 from repair.model import Outcome, Policy, Task
-from repair.templates import MAX_ID
+from repair.outcomes.spelling import MAX_ID
+from repair.panel import keys
+from repair.panel import read as panel_read
+from repair.panel.keys import FILL_IN, Key, Kind, WrongError
 
 TABLES = {"task": keys.TASK_JSON, "policy": keys.POLICY, "gate": keys.GATE, "panel": keys.PANEL}
 ALL = [(f"{table}.{name}", key) for table, known in TABLES.items() for name, key in known.items()]
@@ -185,7 +186,7 @@ def test_every_key_says_in_one_line_what_it_means(name: str, key: Key) -> None:
 
 def test_the_keys_are_the_fields_of_the_model() -> None:
     elsewhere = {"oracle_patch", "tests_patch", "entry_patch", "directory"}
-    assert {native.FIELDS.get(key, key) for key in keys.TASK} == set(Task.__dataclass_fields__) - elsewhere
+    assert {panel_read.FIELDS.get(key, key) for key in keys.TASK} == set(Task.__dataclass_fields__) - elsewhere
     assert set(keys.POLICY) == set(Policy.__dataclass_fields__)
     assert keys.REQUIRED == ("instance_id", "image", "FAIL_TO_PASS", "PASS_TO_PASS")
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from repair.cause import printable
-from repair.comparison import Change, Changed, Diff, Ids, Kind, Rates, Side, Status, What
 from repair.model import ControlKind, Policy, Rule
-from repair.report.changes import Entry, Theirs
-from repair.report.markdown import LIMIT, _fitting, code, markdown
+from repair.records.diff.compare import Change, Changed, Diff, Ids, Kind, Rates, Side, Status, What
+from repair.report.diff.markdown import LIMIT, _fitting, code, markdown
+from repair.report.diff.sections import Entry, Theirs
+from repair.text import printable
 
 PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
 OURS = re.compile(r"</?details>|<details><summary>[\w ]+</summary>")

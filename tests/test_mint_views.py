@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from test_minted import BROKEN, HOSTILE, POLICY, minted
 
-from repair.cause import printable
-from repair.derivation import Derived, derive
-from repair.discrepancies import Discrepancies, Wrong, compare
+from repair.controls.session import Ended
 from repair.errors import DiskFull, EngineLost, ImageError, InfrastructureError, NoEvidence
-from repair.mint_views import compared_text, document, exit_code, failed, minted_text
-from repair.minting import Found, _or_nothing
+from repair.mint.against import Discrepancies, Wrong, compare
+from repair.mint.classes import Derived, derive
+from repair.mint.run import Found, _or_nothing
 from repair.model import ListName, Observed, Outcome, Policy, Run, Task
-from repair.observing import Ended
+from repair.report.mint import compared_text, document, exit_code, failed, minted_text
 from repair.report.terminal import columns
+from repair.text import printable
 
 AGREE = Discrepancies((1, 1), (1, 1), (), (), (), ())
 NO_IMAGE = ImageError("no image acme/ledger:1", "build it")

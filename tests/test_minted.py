@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.derivation import Derived, derive, try_out
 from repair.errors import StoreError
-from repair.minted import FILE, SCHEMA, Minted, lists_in, mint_json
+from repair.mint.classes import Derived, derive, try_out
+from repair.mint.document import FILE, SCHEMA, Minted, lists_in, mint_json
 from repair.model import Image, Inputs, ListName, Observed, Outcome, Policy, Run, Task
 
 LETTERS = {"P": Outcome.PASSED, "F": Outcome.FAILED, "s": Outcome.SKIPPED}

@@ -20,12 +20,12 @@ from conftest import ORACLE, MakeTask
 from test_mint_views import GOOD
 from test_minted import minted
 
+from repair.controls.workspace import inputs
 from repair.errors import RepairError, UsageError
-from repair.formats import native
-from repair.minted import Minted, lists_in
-from repair.minting import check_can_be_copied, write
+from repair.mint.document import Minted, lists_in
+from repair.mint.run import check_can_be_copied, write
 from repair.model import ListName, Panel
-from repair.store import inputs
+from repair.panel import read
 
 NEW = b"--- /dev/null\n+++ b/tests/test_t.py\n@@ -0,0 +1 @@\n+pass\n"
 
@@ -45,7 +45,7 @@ def found_of(panel: Panel) -> list[Minted]:
 
 
 def mint(panel: Path, target: Path) -> Path:
-    loaded = native.load(panel, lists=False)
+    loaded = read.load(panel, lists=False)
     for task in loaded.tasks:
         check_can_be_copied(task.directory)
     write(loaded, target, found_of(loaded))
@@ -63,7 +63,7 @@ def task(make_task: MakeTask) -> Path:
 def test_the_new_panel_loads_and_holds_the_new_lists(panel: Path, task: Path, make_task: MakeTask) -> None:
     make_task("refused", tests=NEW)
     new = mint(panel, panel.parent / "new")
-    [loaded] = native.load(new).tasks
+    [loaded] = read.load(new).tasks
     assert (loaded.f2p, loaded.p2p) == (("new",), ("old", "old2"))
     assert {path.name for path in (new / "refused").iterdir()} == {"mint.json"}
     document = json.loads((new / "acme-17" / "mint.json").read_bytes())
@@ -75,7 +75,7 @@ def test_the_new_panel_loads_and_holds_the_new_lists(panel: Path, task: Path, ma
 def test_lists_are_not_said_to_be_made_from_files_that_changed_since(panel: Path, task: Path, file: str) -> None:
     (task / "environment").mkdir()
     (task / "environment" / "Dockerfile").write_text("FROM a\n")
-    loaded = native.load(panel, lists=False)
+    loaded = read.load(panel, lists=False)
     found = found_of(loaded)
     text = (task / file).read_text()
     (task / file).write_text(text.replace("{", '{"timeout": 61, ', 1) if file == "task.json" else f"{text}\n")
@@ -110,7 +110,7 @@ def test_a_task_json_that_is_a_link_is_read_where_it_stands(panel: Path, task: P
     before = below(panel)
     new = mint(panel, panel.parent / "new")
     assert not (new / "acme-17" / "task.json").is_symlink()
-    assert native.load(new).tasks[0].f2p == ("new",)
+    assert read.load(new).tasks[0].f2p == ("new",)
     assert below(panel) == before
 
 
@@ -128,7 +128,7 @@ def test_what_a_link_leads_to_outside_its_task_comes_along_as_what_it_is(panel: 
     assert not [path for path in new.rglob("*") if path.is_symlink()]
     assert (copy / "oracle.patch").read_bytes() == ORACLE
     assert below(copy / "environment") == {"Dockerfile": b"FROM scratch\n", "data/a.txt": b"a\n"}
-    [loaded] = native.load(new).tasks
+    [loaded] = read.load(new).tasks
     document = json.loads((copy / "mint.json").read_bytes())
     assert document["inputs"]["environment"] == inputs(loaded).environment
     assert loaded.oracle_patch == ORACLE
@@ -208,7 +208,7 @@ def test_a_file_that_cannot_be_read_is_named_before_anything_runs(panel: Path, t
     for folder in task.parents:  # root may read anything, so somebody else looks
         if folder.stat().st_mode & 0o055 != 0o055 and folder != Path("/"):
             folder.chmod(0o755)
-    code = "import os, sys\nfrom pathlib import Path\nfrom repair.minting import check_can_be_copied\n"
+    code = "import os, sys\nfrom pathlib import Path\nfrom repair.mint.run import check_can_be_copied\n"
     code += "os.setgid(65534)\nos.setuid(65534)\ncheck_can_be_copied(Path(sys.argv[1]))\n"
     done = subprocess.run([sys.executable, "-c", code, task], capture_output=True, text=True, check=False)
     assert f"{closed} cannot be read; check its permissions" in done.stderr
@@ -303,7 +303,7 @@ def test_a_link_to_what_is_none_of_the_panel_s_plain_files_is_refused_before_any
 @pytest.mark.parametrize("test", ["x" * 5000, "a\nb", ""], ids=["too long", "two lines", "empty"])
 def test_a_panel_that_would_not_load_is_not_there_at_all(panel: Path, task: Path, test: str) -> None:
     """No derivation lists such an id; were there one, the panel would refuse to load for all of its tasks."""
-    loaded = native.load(panel, lists=False)
+    loaded = read.load(panel, lists=False)
     [found] = found_of(loaded)
     new = replace(found.task, p2p=(test,))
     found = replace(found, task=new, inputs=inputs(new))

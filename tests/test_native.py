@@ -13,18 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repair.errors import UsageError
-from repair.formats import keys, native
 from repair.model import Policy, Select, Task
+from repair.panel import keys, read
 
 
 def load(panel: Path) -> Task:
-    return native.load(panel).tasks[0]
+    return read.load(panel).tasks[0]
 
 
 def refusal(panel: Path) -> str:
     """What loading the panel says; one line, and no traceback's words in it."""
     with pytest.raises(UsageError) as caught:
-        native.load(panel)
+        read.load(panel)
     message = str(caught.value)
     assert "\n" not in message
     assert message.isprintable()
@@ -63,7 +63,7 @@ def test_every_optional_key_has_its_default(panel: Path, make_task: MakeTask) ->
 def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTask) -> None:
     make_task()
     (panel / "panel.toml").write_text("")
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     assert (loaded.name, loaded.policy, loaded.min_tasks) == ("panel", Policy(), 1)
 
 
@@ -197,12 +197,12 @@ def test_who_finds_the_lists_needs_none(panel: Path, make_task: MakeTask, absent
     task = make_task(f2p=["f"], p2p=["p"])
     write_json(task, **dict.fromkeys(absent, ...))
     assert "is missing; list its tests' ids, or let `repair mint` find them" in refusal(panel)
-    (found,) = native.load(panel, lists=False).tasks
+    (found,) = read.load(panel, lists=False).tasks
     assert found.f2p == (() if "FAIL_TO_PASS" in absent else ("f",))
     assert found.p2p == (() if "PASS_TO_PASS" in absent else ("p",))
     write_json(task, image=...)
     with pytest.raises(UsageError, match="image is missing"):
-        native.load(panel, lists=False)
+        read.load(panel, lists=False)
 
 
 @pytest.mark.parametrize("key", keys.TASK)
@@ -229,7 +229,7 @@ def test_no_key_of_a_task_is_taken_as_it_was_to_be_filled_in(panel: Path, make_t
 def test_a_file_that_is_to_be_filled_in(panel: Path, make_task: MakeTask, name: str, text: str, is_one: bool) -> None:
     task = make_task()
     (task / name).write_text(text)
-    said = told(lambda: native.load(panel))
+    said = told(lambda: read.load(panel))
     assert said == (f"{task} is to be filled in: {name}; each says what, after FILL IN:" if is_one else "")
 
 
@@ -267,7 +267,7 @@ def test_a_task_wins_over_the_panel_and_the_panel_over_us(panel: Path, make_task
     (panel / "panel.toml").write_text('[defaults]\ntimeout = 60\nuser = "me"\nenv = {A = "1"}\n')
     make_task("both", timeout=5, user=None)
     make_task("panel-only")
-    both, panel_only = native.load(panel).tasks
+    both, panel_only = read.load(panel).tasks
     assert (both.timeout, both.user, both.env) == (5, None, {"A": "1"})
     assert (panel_only.timeout, panel_only.user) == (60, "me")
 
@@ -298,7 +298,7 @@ def test_any_value_loads_or_is_refused(tmp_path: Path, values: dict[str, Any]) -
     (task / "oracle.patch").write_text("x")
     document = {"instance_id": "t", "image": "x", "FAIL_TO_PASS": [], "PASS_TO_PASS": [], **values}
     (task / "task.json").write_text(json.dumps(document))
-    message = told(lambda: native.load_task(task, {}))
+    message = told(lambda: read.load_task(task, {}))
     assert not message or message.startswith(f"{task}/task.json: ")
     assert "\n" not in message
 
@@ -309,5 +309,5 @@ def test_any_value_loads_or_is_refused(tmp_path: Path, values: dict[str, Any]) -
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_load_or_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "panel.toml").write_bytes(content)
-    message = told(lambda: native.load_settings(tmp_path))
+    message = told(lambda: read.load_settings(tmp_path))
     assert not message or message.startswith(f"{tmp_path}/panel.toml: ")

@@ -16,8 +16,8 @@ from conftest import MakeTask
 from test_native import load, refusal, write_json
 
 from repair.errors import UsageError
-from repair.formats import native
 from repair.model import Outcome, Policy
+from repair.panel import read
 
 NOBODY = 65534
 # Root runs it first, so that all is imported: the interpreter's own files may be closed to everybody else.
@@ -132,7 +132,7 @@ def test_policy_as_written(panel: Path, make_task: MakeTask) -> None:
     (panel / "panel.toml").write_text(
         '[policy]\nmin_p2p = 0\nrepeats = 3\nrecheck = 2\npassing = ["xfailed", "passed", "xfailed"]\n'
     )
-    assert native.load(panel).policy == Policy(0, frozenset({Outcome.PASSED, Outcome.XFAILED}), 3, 2)
+    assert read.load(panel).policy == Policy(0, frozenset({Outcome.PASSED, Outcome.XFAILED}), 3, 2)
 
 
 def test_panels_that_are_none(tmp_path: Path, panel: Path) -> None:
@@ -181,7 +181,7 @@ def test_oracle_patch_that_changes_nothing(panel: Path, make_task: MakeTask, con
 
 @pytest.mark.parametrize(
     ("name", "most"),
-    [("oracle.patch", native.MAX_BYTES), ("task.json", native.MAX_TASK), ("../panel.toml", native.MAX_PANEL)],
+    [("oracle.patch", read.MAX_BYTES), ("task.json", read.MAX_TASK), ("../panel.toml", read.MAX_PANEL)],
 )
 def test_a_file_too_large_is_not_read(panel: Path, make_task: MakeTask, name: str, most: int) -> None:
     file = (make_task() / name).resolve()
@@ -193,12 +193,12 @@ def test_every_wrong_task_has_its_line(panel: Path, make_task: MakeTask) -> None
     for number in range(25):
         write_json(make_task(f"t{number:02}"), image=0)
     with pytest.raises(UsageError) as caught:
-        native.load(panel)
+        read.load(panel)
     lines = str(caught.value).splitlines()
     assert len(lines) == 21
     assert [f"{panel}/t{number:02}/task.json" in line for number, line in enumerate(lines[:20])] == [True] * 20
     assert lines[-1] == "and 5 more"
-    assert native.load(panel, {"t99"}.__contains__).tasks == ()
+    assert read.load(panel, {"t99"}.__contains__).tasks == ()
 
 
 def test_directories_without_a_task_are_none_of_our_business(panel: Path, make_task: MakeTask) -> None:
@@ -206,7 +206,7 @@ def test_directories_without_a_task_are_none_of_our_business(panel: Path, make_t
     (panel / "docs").mkdir()
     (panel / ".hidden").mkdir()
     (panel / ".hidden" / "task.json").write_text("{}")
-    assert native.task_names(panel) == ["task-1"]
+    assert read.task_names(panel) == ["task-1"]
 
 
 # ---- choosing tasks
@@ -228,7 +228,7 @@ def test_choose(
 ) -> None:
     for name in ("a-1", "a-2", "b[1]"):
         make_task(name)
-    assert native.choose(panel, include, exclude, given) == chosen
+    assert read.choose(panel, include, exclude, given) == chosen
 
 
 @pytest.mark.parametrize("given", ["c", "A-1", "", ".", "..", "other/a-1", "a-1/task.json"])
@@ -239,7 +239,7 @@ def test_choose_refuses_what_is_no_task(
     shutil.copytree(panel, tmp_path / "other")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"has no task|is not in"):
-        native.choose(panel, [], [], [given])
+        read.choose(panel, [], [], [given])
 
 
 @pytest.mark.parametrize("given", ["panel/a-1", "panel/a-1/", "./panel/../panel/a-1"])
@@ -248,15 +248,15 @@ def test_choose_takes_paths_into_the_panel(
 ) -> None:
     make_task("a-1")
     monkeypatch.chdir(tmp_path)
-    assert native.choose(panel, [], [], [given, str(panel / "a-1")]) == {"a-1"}
+    assert read.choose(panel, [], [], [given, str(panel / "a-1")]) == {"a-1"}
 
 
 def test_choose_refuses_to_leave_nothing(panel: Path, make_task: MakeTask) -> None:
     with pytest.raises(UsageError, match="holds no task"):
-        native.choose(panel, [], [], [])
+        read.choose(panel, [], [], [])
     make_task("a-1")
     with pytest.raises(UsageError, match="no task of the panel is left"):
-        native.choose(panel, ["A*"], [], [])
+        read.choose(panel, ["A*"], [], [])
 
 
 # ---- files that may not be read

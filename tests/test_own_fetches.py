@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from repair.formats.verifier import Verifier
-from repair.own import fetches
+from repair.controls.verifier import fetches
+from repair.outcomes.rewards import Verifier
 
 SCRIPTS = {
     "curl": ("curl -LsSf https://example.org/install.sh | sh\n", "curl"),

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import pytest
 
-from repair import runner
+from repair.controls import runner
+from repair.controls.session import controls
 from repair.errors import NoJUnit
 from repair.model import Control, ControlKind, Image, Select, Task
-from repair.observing import controls
 
 TASK = Task("t", "i", ("f",), ("p",), b"--- o\n", None, Path("t"))
 GO = replace(TASK, framework="go", test_cmd="gotestsum --junitfile out.xml", junit=("out.xml",))

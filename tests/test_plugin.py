@@ -16,9 +16,10 @@ from typing import Any
 import hostpytest
 import pytest
 
-from repair import evidence, runner
+from repair.controls import runner
 from repair.errors import NoEvidence
 from repair.model import Outcome, Select
+from repair.outcomes import evidence
 
 DATA = Path(__file__).parent / "data" / "pytest_cases"
 PYTHONS = [sys.executable, *filter(None, os.environ.get("REPAIR_OLD_PYTESTS", "").split(os.pathsep))]

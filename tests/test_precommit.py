@@ -14,7 +14,7 @@ import records
 import yaml
 from conftest import MakeTask
 
-from repair.touched import Checkout, panels_of, read
+from repair.records.diff.touched import Checkout, panels_of, read
 
 ROOT = Path(__file__).parents[1]
 [HOOK] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.model import Finding, Rule
-from repair.ranking import NO_CAUSE, Ranked, common, rank
+from repair.records.causes import NO_CAUSE, Ranked, common, rank
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import pytest
 
 from repair import errors
 from repair.cli import app
-from repair.formats import keys
 from repair.model import Outcome, Rule, Task, Verdict
+from repair.panel import keys
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from repair.frameworks import recognise
-from repair.recognition import calls
+from repair.outcomes.frameworks.commands import calls
+from repair.outcomes.frameworks.plan import recognise
 
 RECOGNISED: dict[str, str | None] = {
     # pytest

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import record
 from repair.model import Outcome
+from repair.outcomes import plugin_log
 
 ID = "test_a.py::test_x"
 
@@ -20,8 +20,8 @@ def lines(*events: list[Any]) -> list[bytes]:
     return [(json.dumps(event) + "\n").encode() for event in events]
 
 
-def read(*events: list[Any]) -> record.Record:
-    return record.read({"main": lines(*events)})
+def read(*events: list[Any]) -> plugin_log.Record:
+    return plugin_log.read({"main": lines(*events)})
 
 
 def report(when: str, outcome: str, xfail: bool = False, cause: str = "", test: str = ID) -> list[Any]:
@@ -139,19 +139,19 @@ def test_a_crashed_worker_leaves_an_error_and_no_open_test() -> None:
     main = lines(["root", "/r", "/r"], report("???", "failed", cause="worker crashed", test=f"{ID}@g"), ["end", 1])
     for order in (("gw0", "main"), ("main", "gw0")):
         given_ = {"gw0": worker, "main": main}
-        found = record.read({name: given_[name] for name in order})
+        found = plugin_log.read({name: given_[name] for name in order})
         assert found.outcomes == {ID: (Outcome.ERROR, "worker crashed")}
         assert found.open == ()
 
 
 def test_the_session_ends_where_the_main_process_says_so() -> None:
-    found = record.read({"gw0": lines(["root", "/r", "/r"], ["end", 0])})
+    found = plugin_log.read({"gw0": lines(["root", "/r", "/r"], ["end", 0])})
     assert found.end is None
-    assert record.read({"gw0": lines(["end", 0]), "main": lines(["end", 1])}).end == 1
+    assert plugin_log.read({"gw0": lines(["end", 0]), "main": lines(["end", 1])}).end == 1
 
 
 def test_several_open_tests_are_sorted() -> None:
-    found = record.read({"gw1": lines(["run", "a", None]), "gw0": lines(["run", "b", None])})
+    found = plugin_log.read({"gw1": lines(["run", "a", None]), "gw0": lines(["run", "b", None])})
     assert found.open == ("a", "b")
 
 
@@ -168,7 +168,7 @@ def test_several_open_tests_are_sorted() -> None:
 )
 def test_workers_that_collect_different_tests(second: list[list[Any]], differ: bool) -> None:
     first = lines(["item", "t.py::a", None, [4]], ["item", "t.py::b", None, [4]])
-    assert record.read({"gw0": first, "gw1": lines(*second), "main": []}).workers_differ is differ
+    assert plugin_log.read({"gw0": first, "gw1": lines(*second), "main": []}).workers_differ is differ
 
 
 # ---- collectors
@@ -209,7 +209,7 @@ def test_an_items_groups_are_prefixes_of_both_its_forms() -> None:
 def test_half_a_last_line_is_what_a_killed_process_leaves() -> None:
     whole = lines(*ran(SETUP, CALL, TEARDOWN))
     for at in range(len(whole[-1])):
-        found = record.read({"main": [*whole[:-1], whole[-1][:at]]})
+        found = plugin_log.read({"main": [*whole[:-1], whole[-1][:at]]})
         assert not found.damaged
         assert found.open == (ID,)
 
@@ -260,7 +260,7 @@ HOSTILE: dict[str, bytes] = {
 
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
 def test_a_line_that_is_no_event_of_ours_damages_the_record(line: bytes) -> None:
-    found = record.read({"main": [*lines(*ran(SETUP, CALL, TEARDOWN)), line]})
+    found = plugin_log.read({"main": [*lines(*ran(SETUP, CALL, TEARDOWN)), line]})
     assert found.damaged.startswith("main: ")
     assert len(found.damaged) < 400
     assert found.damaged.isprintable()
@@ -280,14 +280,14 @@ def test_a_line_of_many_megabytes_is_read() -> None:
 
 
 def test_a_line_that_no_plugin_writes_damages_the_record() -> None:
-    stream = io.BytesIO(b'["internal", "' + b"x" * record.MAX_LINE + b'"]\n')
-    found = record.read({"main": stream})
+    stream = io.BytesIO(b'["internal", "' + b"x" * plugin_log.MAX_LINE + b'"]\n')
+    found = plugin_log.read({"main": stream})
     assert found.damaged == "main: larger than what the plugin writes"
-    assert stream.tell() <= record.MAX_LINE + 1  # the rest was not read
+    assert stream.tell() <= plugin_log.MAX_LINE + 1  # the rest was not read
 
 
 def test_more_events_than_a_run_has_damage_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "MAX_EVENTS", 6)
+    monkeypatch.setattr(plugin_log, "MAX_EVENTS", 6)
     assert not read(*ran(SETUP, CALL, TEARDOWN)).damaged
     assert read(*ran(SETUP, CALL, TEARDOWN, TEARDOWN)).damaged == "main: larger than what the plugin writes"
 
@@ -314,7 +314,7 @@ KINDS = ["start", "root", "nofile", "conftest", "collect", "item", "chosen", "ru
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.lists(JSON, max_size=6)), max_size=8), st.binary(max_size=40))
 def test_any_lines_give_a_record_that_holds_what_it_promises(events: list[tuple[str, list[Any]]], tail: bytes) -> None:
     main = [*lines(*([kind, *values] for kind, values in events)), tail + b"\n", tail]
-    found = record.read({"main": main, "gw0": main})
+    found = plugin_log.read({"main": main, "gw0": main})
     assert all(isinstance(test, str) for test in (*found.items, *found.outcomes, *found.broken, *found.nofile))
     assert all(isinstance(test, str) for test in (*found.open, found.last, found.internal, found.damaged))
     assert isinstance(found.chosen, int)

@@ -13,19 +13,19 @@ import records
 from conftest import MakeTask
 from test_cli import Capture, ask, one_line, start
 
-from repair import reporting, table
-from repair.check import Soundness
-from repair.formats import native
+from repair import table, words
 from repair.model import Evidence, Observed, Outcome, Run
-from repair.report import words
-from repair.report.html import FlakyView, GateView, Page, Share, TaskView
+from repair.panel import read
+from repair.records.check import Soundness
+from repair.report.page import build
+from repair.report.page.html import FlakyView, GateView, Page, Share, TaskView
 
 KEEP, ADD = "tests/test_calc.py::test_keep[3]", "tests/test_calc.py::test_add"
 LOST = {KEEP: records.MISSING}
 
 
 def page_of(panel: Path) -> Page:
-    return reporting.page(native.load(panel))
+    return build.page(read.load(panel))
 
 
 def opened(task: TaskView) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_the_gate_is_the_gate(mixed: Path) -> None:
 
 
 def test_a_part_of_a_panel_has_no_gate(mixed: Path) -> None:
-    page = reporting.page(native.load(mixed, "calc-1".__eq__), whole=False)
+    page = build.page(read.load(mixed, "calc-1".__eq__), whole=False)
     assert page.gate.passed is None
     assert [task.name for task in page.tasks] == ["calc-1"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from repair import reports
 from repair.errors import UsageError
 from repair.model import Outcome
+from repair.outcomes import report_files
 
 DATA = Path(__file__).parent / "data" / "reports"
 TRUTH: dict[str, dict[str, str]] = json.loads((DATA / "outcomes.json").read_text())
@@ -48,7 +48,7 @@ def test_several_files_are_one_run_and_the_worst_outcome_counts(tmp_path: Path) 
     files = [write(tmp_path, "1.xml", WHOLE), write(tmp_path, "2.xml.gz", gzip.compress(MORE.encode()))]
     expected = {"k::a": Outcome.SKIPPED, "k::b": Outcome.FAILED, "m::c": Outcome.PASSED}
     for order in (files, files[::-1]):
-        found = reports.read_all(order, None)
+        found = report_files.read_all(order, None)
         assert (found.outcomes, found.flags, found.problems) == (expected, (), ())
         assert list(found.outcomes) == sorted(found.outcomes)
 
@@ -59,16 +59,19 @@ def test_pytest_ids_are_exact_where_our_plugin_wrote_them(tmp_path: Path) -> Non
         "value='&quot;sub/t.py::x&quot;'/></properties></testcase>"
     )
     file = write(tmp_path, "r.xml", f"<testsuite>{named}<testcase classname='k' name='y'/></testsuite>")
-    assert reports.read_all([file], None).outcomes == {"k::y": Outcome.PASSED, "sub/t.py::x": Outcome.PASSED}
+    assert report_files.read_all([file], None).outcomes == {"k::y": Outcome.PASSED, "sub/t.py::x": Outcome.PASSED}
     listed = ["sub/t.py::x", "t.py::gone"]
-    assert reports.read_all([file], listed).outcomes == {"sub/t.py::x": Outcome.PASSED, "t.py::gone": Outcome.MISSING}
+    assert report_files.read_all([file], listed).outcomes == {
+        "sub/t.py::x": Outcome.PASSED,
+        "t.py::gone": Outcome.MISSING,
+    }
 
 
 def test_a_file_that_is_no_evidence_is_a_problem_and_the_others_are_read(tmp_path: Path) -> None:
     files = [
         write(tmp_path, name, text) for name, text in (("a.xml", WHOLE), ("b.xml", ""), ("c.xml", CUT), ("d", "{}"))
     ]
-    found = reports.read_all(files, None)
+    found = report_files.read_all(files, None)
     assert found.outcomes == {"k::a": Outcome.PASSED, "k::b": Outcome.FAILED}
     assert found.flags == ("truncated",)
     assert [problem.split()[0] for problem in found.problems] == [str(file) for file in files[1:]]
@@ -76,13 +79,13 @@ def test_a_file_that_is_no_evidence_is_a_problem_and_the_others_are_read(tmp_pat
 
 def test_listed_ids_keep_their_order(tmp_path: Path) -> None:
     file = write(tmp_path, "r.xml", WHOLE)
-    assert list(reports.read_all([file], ["z", "k::b", "k::a"]).outcomes) == ["z", "k::b", "k::a"]
+    assert list(report_files.read_all([file], ["z", "k::b", "k::a"]).outcomes) == ["z", "k::b", "k::a"]
 
 
 def test_an_absent_file_and_a_folder_are_usage_errors(tmp_path: Path) -> None:
     for file in (tmp_path / "gone.xml", tmp_path):
         with pytest.raises(UsageError, match="cannot be read"):
-            reports.read_all([file], None)
+            report_files.read_all([file], None)
 
 
 IDS: dict[str, tuple[str | bytes, list[str]]] = {
@@ -105,7 +108,7 @@ IDS: dict[str, tuple[str | bytes, list[str]]] = {
 
 @pytest.mark.parametrize(("text", "ids"), IDS.values(), ids=IDS)
 def test_read_ids(tmp_path: Path, text: str | bytes, ids: list[str]) -> None:
-    assert reports.read_ids(write(tmp_path, "ids", text)) == ids
+    assert report_files.read_ids(write(tmp_path, "ids", text)) == ids
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_read_ids(tmp_path: Path, text: str | bytes, ids: list[str]) -> None:
 )
 def test_ids_that_are_neither_lines_nor_a_list_of_texts(tmp_path: Path, text: str | bytes) -> None:
     with pytest.raises(UsageError, match="ids"):
-        reports.read_ids(write(tmp_path, "ids", text))
+        report_files.read_ids(write(tmp_path, "ids", text))
 
 
 # ---- the command

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import junit, record, resolve
 from repair.model import Observed, Outcome
-from repair.resolve import Seen
+from repair.outcomes import junit, lookup, plugin_log
+from repair.outcomes.lookup import Seen
 
 P, F, E, S, M = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED, Outcome.MISSING
 
 
-def item(test: str, other: str | None = None) -> record.Item:
+def item(test: str, other: str | None = None) -> plugin_log.Item:
     """The item that the plugin's event makes of an id whose groups end before `::` and before `[`."""
     path, separator, rest = test.partition("::")
     names, bracket, _ = rest.partition("[")
@@ -25,7 +25,7 @@ def item(test: str, other: str | None = None) -> record.Item:
             lengths.append(len(path + separator) + at)
     if bracket:
         lengths.append(len(path + separator + names))
-    return record._item(test, other, lengths)
+    return plugin_log._item(test, other, lengths)
 
 
 def seen(
@@ -41,7 +41,7 @@ def seen(
 
 
 def one(listed: str, run: Seen) -> Observed:
-    return resolve.resolve([listed], run)[listed]
+    return lookup.resolve([listed], run)[listed]
 
 
 RUN = seen(
@@ -109,12 +109,12 @@ def test_a_group_has_its_members_and_the_worst_ones_cause() -> None:
 def test_a_group_member_that_did_not_run_is_missing() -> None:
     run = seen({"t.py::test_p[1]": P}, deselected=("t.py::test_p[2]",))
     found = one("t.py::test_p", run)
-    assert (found.outcome, found.cause) == (M, resolve.NOT_RUN)
+    assert (found.outcome, found.cause) == (M, lookup.NOT_RUN)
     assert found.members == {"t.py::test_p[1]": P, "t.py::test_p[2]": M}
 
 
 def test_an_id_that_was_collected_and_did_not_run_says_so() -> None:
-    assert one("t.py::test_a", seen({}, deselected=("t.py::test_a",))) == Observed(M, resolve.NOT_RUN)
+    assert one("t.py::test_a", seen({}, deselected=("t.py::test_a",))) == Observed(M, lookup.NOT_RUN)
 
 
 def test_either_form_of_an_id_is_found_and_its_groups_too() -> None:
@@ -222,8 +222,8 @@ def test_an_answer_does_not_depend_on_the_order_of_what_was_seen(data: st.DataOb
     def again(mapping: dict[str, object]) -> dict[str, object]:
         return dict(shuffled.sample(sorted(mapping.items(), key=lambda pair: pair[0]), len(mapping)))
 
-    first = resolve.resolve(listed, seen(outcomes, others, broken))
-    second = resolve.resolve(listed, seen(again(dict(outcomes)), others, again(dict(broken))))  # type: ignore[arg-type]
+    first = lookup.resolve(listed, seen(outcomes, others, broken))
+    second = lookup.resolve(listed, seen(again(dict(outcomes)), others, again(dict(broken))))  # type: ignore[arg-type]
     assert first == second
     for test, found in first.items():
         if found.outcome is P:
@@ -279,36 +279,36 @@ FORWARD: dict[str, tuple[str, Outcome]] = {
 @pytest.mark.parametrize("seed", range(3))
 def test_forward(listed: str, outcome: Outcome, seed: int) -> None:
     cases = random.Random(seed).sample(CASES, len(CASES))
-    assert resolve.forward([listed], cases)[listed].outcome is outcome
+    assert lookup.forward([listed], cases)[listed].outcome is outcome
 
 
 def test_forward_prefers_our_plugins_exact_ids() -> None:
     cases = [case("t", "a", P, node_id='"t.py::a"'), case("t", "b", F, node_id='"sub/t.py::b"'), case("t", "b", P)]
-    found = resolve.forward(["t.py::a", "sub/t.py::b"], cases)
+    found = lookup.forward(["t.py::a", "sub/t.py::b"], cases)
     assert [found[test].outcome for test in found] == [P, F]
 
 
 def test_two_cases_of_one_key_take_the_worst() -> None:
     cases = [case("t", "a"), case("t", "a", F, "z"), case("t", "a", F, "y")]
-    assert resolve.forward(["t.py::a"], cases)["t.py::a"] == Observed(F, "y")
-    assert resolve.forward(["t::a"], cases)["t::a"].outcome is F
+    assert lookup.forward(["t.py::a"], cases)["t.py::a"] == Observed(F, "y")
+    assert lookup.forward(["t::a"], cases)["t::a"].outcome is F
 
 
 def test_a_case_that_our_plugin_named_is_nobody_elses() -> None:
     """A test can write another's classname and name into its row; our property says whose it is."""
     cases = [case("t", "b", P, node_id='"t.py::a"'), case("t", "b", F, node_id='"t.py::b"')]
-    found = resolve.forward(["t.py::a", "t.py::b", "t.py::c"], cases)
+    found = lookup.forward(["t.py::a", "t.py::b", "t.py::c"], cases)
     assert [found[test].outcome for test in found] == [P, F, M]
 
 
 @pytest.mark.parametrize("text", ["", "{", "7", "null", "[]", '["t.py::a"]'])
 def test_a_property_that_is_no_json_text_names_nothing(text: str) -> None:
-    assert resolve.by_node_id([case("t", "a", node_id=text)]) == {}
+    assert lookup.by_node_id([case("t", "a", node_id=text)]) == {}
 
 
 def test_by_node_id_takes_the_worst() -> None:
     cases = [case("t", "a", F, node_id='"i"'), case("t", "a", P, node_id='"i"')]
-    assert resolve.by_node_id(cases) == {"i": F}
+    assert lookup.by_node_id(cases) == {"i": F}
 
 
 @pytest.mark.parametrize(
@@ -323,4 +323,4 @@ def test_by_node_id_takes_the_worst() -> None:
     ],
 )
 def test_split_id(test: str, parts: list[str]) -> None:
-    assert resolve.split_id(test) == parts
+    assert lookup.split_id(test) == parts

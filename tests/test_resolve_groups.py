@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from repair import resolve, rules, table
-from repair.junit import Case
+from repair import rules, table
 from repair.model import Outcome, Policy, Rule, Run, Verdict
+from repair.outcomes import lookup
+from repair.outcomes.junit import Case
 
 P, F, S, M = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED, Outcome.MISSING
 KEEP = ("keep", "Keep", P, P)
@@ -20,8 +21,8 @@ def decide(listed: dict[str, str], template: str, *tests: tuple[str, str, Outcom
         outcomes = [(name, group, (before, after)[side]) for name, group, before, after in tests]
         cases = [Case(group, name, one, "" if one is P else "why", class_=group) for name, group, one in outcomes]
         cases = [case for case in cases if case.outcome is not M]
-        seen = resolve.of_cases(cases, (template,), "jest")
-        runs.append(Run("sha256:1", 1, resolve.resolve(listed, seen), template=(template,)))
+        seen = lookup.of_cases(cases, (template,), "jest")
+        runs.append(Run("sha256:1", 1, lookup.resolve(listed, seen), template=(template,)))
     f2p, p2p = ([test for test, name in listed.items() if name == which] for which in ("F2P", "P2P"))
     decision = rules.decide(table.build(f2p, p2p, runs[:1], runs[1:]), Policy(min_p2p=1))
     dropped = {test for finding in decision.dropped for test in finding.ids}
@@ -56,20 +57,20 @@ def test_a_name_in_two_packages_is_both_tests() -> None:
 
 
 def test_a_template_that_tells_tests_apart_makes_no_groups() -> None:
-    seen = resolve.of_cases([Case("k", "a", P), Case("k", "b", F, "why")], ("{classname} > {name}",))
-    assert resolve.resolve(["k > a"], seen)["k > a"].members == {}
+    seen = lookup.of_cases([Case("k", "a", P), Case("k", "b", F, "why")], ("{classname} > {name}",))
+    assert lookup.resolve(["k > a"], seen)["k > a"].members == {}
 
 
 @pytest.mark.parametrize("listed", ["k::a", "k"])
 def test_a_member_is_no_id_of_its_own(listed: str) -> None:
-    seen = resolve.of_cases([Case("k", "a", P), Case("l", "a", F, "why")], ("{name}",))
-    assert resolve.resolve([listed], seen)[listed].outcome is M
+    seen = lookup.of_cases([Case("k", "a", P), Case("l", "a", F, "why")], ("{name}",))
+    assert lookup.resolve([listed], seen)[listed].outcome is M
 
 
 def test_what_mocha_leaves_out_behind_a_failed_hook_takes_its_outcome() -> None:
     hook = Case("price when heavy", '"before each" hook for "is high"', F, "Error: no scales")
-    seen = resolve.of_cases([hook], ("{classname} {name}",), "mocha")
-    found = resolve.resolve(["price when heavy is high", "price when light is low"], seen)
+    seen = lookup.of_cases([hook], ("{classname} {name}",), "mocha")
+    found = lookup.resolve(["price when heavy is high", "price when light is low"], seen)
     heavy = found["price when heavy is high"]
     assert (heavy.outcome, heavy.cause) == (F, "Error: no scales")
     assert found["price when light is low"].outcome is M

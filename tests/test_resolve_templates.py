@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from repair import junit, record, resolve
-from repair.junit import Case
 from repair.model import Observed, Outcome
-from repair.record import Item, Record
-from repair.templates import Template
+from repair.outcomes import junit, lookup, plugin_log
+from repair.outcomes.junit import Case
+from repair.outcomes.plugin_log import Item, Record
+from repair.outcomes.spelling import Template
 
 P, F, E, S, M, X = (
     Outcome.PASSED,
@@ -30,22 +30,22 @@ def case(classname: str, name: str, outcome: Outcome = P, cause: str = "", **mor
     return Case(classname, name, outcome, cause, **more)
 
 
-def one(listed: str, seen: resolve.Seen) -> Observed:
-    return resolve.resolve([listed], seen)[listed]
+def one(listed: str, seen: lookup.Seen) -> Observed:
+    return lookup.resolve([listed], seen)[listed]
 
 
 # ---- reports of other runners
 
 
 def test_a_second_spelling_that_two_tests_share_is_the_worst_of_both() -> None:
-    seen = resolve.of_cases([case("money", "adds"), case("dates", "adds", F, "E1"), case("dates", "ends")], JEST)
+    seen = lookup.of_cases([case("money", "adds"), case("dates", "adds", F, "E1"), case("dates", "ends")], JEST)
     assert one("adds", seen) == Observed(F, "E1", {"money adds": P, "dates adds": F})
     assert one("ends", seen) == Observed(P, "", {"dates ends": P})  # under another name: a group of one
     assert one("money adds", seen) == Observed(P)
 
 
 def test_a_test_whose_main_name_is_anothers_second_is_among_its_members() -> None:
-    seen = resolve.of_cases([case("money", "adds"), case("", "adds", S, "no")], JEST)
+    seen = lookup.of_cases([case("money", "adds"), case("", "adds", S, "no")], JEST)
     assert one("adds", seen) == Observed(S, "no", {"adds": S, "money adds": P})
 
 
@@ -53,18 +53,18 @@ def test_one_name_twice_takes_the_worst_with_the_first_of_its_causes() -> None:
     cases = [case("k", "a"), case("k", "a", F, "b"), case("k", "a", F, "a"), case("k", "a", S, "0")]
     for seed in range(5):
         shuffled = random.Random(seed).sample(cases, len(cases))
-        assert one("k::a", resolve.of_cases(shuffled)) == Observed(F, "a")
+        assert one("k::a", lookup.of_cases(shuffled)) == Observed(F, "a")
 
 
 def test_a_name_without_a_class_stands_alone_whatever_the_template() -> None:
     cases = [case("", "lone"), case("k", "lone", F, "x")]
     for template in (("{classname}::{name}",), ("{suite}: {name}",), UNITTEST):
-        assert one("lone", resolve.of_cases(cases[:1], template)).outcome is P
-        assert one("lone", resolve.of_cases(cases[1:], template)).outcome is M
+        assert one("lone", lookup.of_cases(cases[:1], template)).outcome is P
+        assert one("lone", lookup.of_cases(cases[1:], template)).outcome is M
 
 
 def test_a_case_without_a_name_is_not_invented() -> None:
-    assert resolve.of_cases([case("k", ""), case("", "")]).outcomes == {}
+    assert lookup.of_cases([case("k", ""), case("", "")]).outcomes == {}
 
 
 CUT: dict[str, tuple[Template, str, str]] = {
@@ -80,26 +80,26 @@ def test_an_id_cut_at_a_blank_is_missing_and_what_begins_with_it_is_named(
     template: Template, listed: str, near: str
 ) -> None:
     cases = [case("ledger", "adds money", suite="s"), case("ledger", "adds money twice", F, suite="s")]
-    found = one(listed, resolve.of_cases(cases, template))
+    found = one(listed, lookup.of_cases(cases, template))
     assert found.outcome is M
     assert found.cause.startswith(f"not collected; nearest: {near}")
 
 
 def test_a_lone_surrogate_in_a_template_is_spelt_as_an_escape() -> None:
-    seen = resolve.of_cases([case("k", "a")], ("\ud800{name}",))
+    seen = lookup.of_cases([case("k", "a")], ("\ud800{name}",))
     assert set(seen.aliases) == {"\\ud800a"}
 
 
 @pytest.mark.parametrize("name", ["()", "a()", "(::()", "a::()"])
 def test_an_id_that_looks_like_pytest_3_is_found_as_it_stands(name: str) -> None:
-    seen = resolve.of_cases([case("operator", name), case("operator", "", F)])
+    seen = lookup.of_cases([case("operator", name), case("operator", "", F)])
     assert one(f"operator::{name}", seen) == Observed(P)
 
 
 def test_what_parse_prints_it_takes_again() -> None:
     cases = [case("k", "a "), case("k", " a", S, "no"), case("k", "()"), case("", " b "), case("k::()", "c")]
     printed = junit.outcomes(cases)
-    found = resolve.forward(printed, cases)
+    found = lookup.forward(printed, cases)
     assert {test: seen.outcome for test, seen in found.items()} == printed
 
 
@@ -111,10 +111,10 @@ def pytest_case(node_id: str, outcome: Outcome = P) -> Case:
     return case(path.replace("/", "."), name, outcome, node_id=json.dumps(node_id), file=path.split("::")[0])
 
 
-def of_record(template: Template, outcomes: dict[str, Outcome], deselected: tuple[str, ...] = ()) -> resolve.Seen:
-    seen = Record(items={test: record._item(test, None, []) for test in (*outcomes, *deselected)})
+def of_record(template: Template, outcomes: dict[str, Outcome], deselected: tuple[str, ...] = ()) -> lookup.Seen:
+    seen = Record(items={test: plugin_log._item(test, None, []) for test in (*outcomes, *deselected)})
     causes = {test: (found, "" if found is P else f"why {test}") for test, found in outcomes.items()}
-    return resolve.of_record(seen, causes, template)
+    return lookup.of_record(seen, causes, template)
 
 
 TWO_FILES = {
@@ -165,7 +165,7 @@ def test_a_node_id_stays_itself_beside_a_template() -> None:
 def test_a_node_id_wins_over_a_template_that_spells_it_for_another() -> None:
     """A template must not make one test's id stand for another test."""
     seen = Record(items={test: Item(None, ()) for test in ("t.py::a", "t.py::b")})
-    found = resolve.of_record(seen, {"t.py::a": (P, ""), "t.py::b": (F, "x")}, ("{file}::a",))
+    found = lookup.of_record(seen, {"t.py::a": (P, ""), "t.py::b": (F, "x")}, ("{file}::a",))
     assert one("t.py::a", found) == Observed(P)
 
 
@@ -181,15 +181,15 @@ def test_a_pytest_id_cut_at_a_blank_is_missing_and_named() -> None:
 def test_the_worse_of_record_and_report_is_what_a_template_finds() -> None:
     """What was agreed on counts, not the report alone, where a test erred behind its last row."""
     seen = Record(items={"t.py::a": Item(None, ())})
-    found = resolve.of_record(seen, {"t.py::a": (E, "crash")}, ("{name}",))
+    found = lookup.of_record(seen, {"t.py::a": (E, "crash")}, ("{name}",))
     assert one("a", found) == Observed(E, "crash", {"t.py::a": E})
 
 
 # ---- unittest
 
 
-def unittests(*cases: Case) -> resolve.Seen:
-    return resolve.of_cases(cases, UNITTEST, "unittest")
+def unittests(*cases: Case) -> lookup.Seen:
+    return lookup.of_cases(cases, UNITTEST, "unittest")
 
 
 A, A_LATER = "test_a (app.T)", "test_a (app.T.test_a)"
@@ -296,7 +296,7 @@ def test_a_tear_down_that_fails_says_nothing_of_tests(name: str) -> None:
 )
 def test_other_frameworks_have_none_of_this(rows: list[Case]) -> None:
     """In another runner's report the same names are tests like all others."""
-    seen = resolve.of_cases(rows, UNITTEST)
+    seen = lookup.of_cases(rows, UNITTEST)
     assert (one(A, seen).outcome, one(A_LATER, seen).outcome) == (M, M)
     assert len(seen.outcomes) == 1
     assert seen.holders == {}
@@ -317,7 +317,7 @@ def test_what_xmlrunner_writes_from_end_to_end() -> None:
     cases: list[Case] = []
     junit._cases(report, "r.xml", cases)
     listed = ["test_a (app.T)", "test_b (app.T)", "test_c (app.U)", "test_d (broken.V)", "test_e (app.W)"]
-    found = resolve.resolve(listed, unittests(*cases))
+    found = lookup.resolve(listed, unittests(*cases))
     assert [(seen.outcome, seen.cause) for seen in found.values()] == [
         (F, "AssertionError"),
         (P, ""),

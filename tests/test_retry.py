@@ -16,7 +16,7 @@ from repair.errors import (
     RepairError,
     TimeoutOutsideTest,
 )
-from repair.retry import NEVER, Retry
+from repair.sandbox.retry import NEVER, Retry
 
 
 class Engine:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from repair import revisions
 from repair.errors import UsageError
+from repair.records.diff import revisions
 
 Git = Callable[..., str]
 

@@ -22,12 +22,13 @@ from test_documents_own import found
 from test_keys import Draft
 from test_native import write_json
 
-from repair import check, table
-from repair.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair import table
 from repair.errors import StoreError, UsageError
-from repair.formats import native
 from repair.model import Evidence, Observed, Outcome, Policy
-from repair.schemas import SCHEMAS
+from repair.panel import read
+from repair.panel.schemas import SCHEMAS
+from repair.records import check
+from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
 
 DEMO = Path(__file__).parents[1] / "panels" / "demo"
 VALIDATORS = {name: Draft(make()) for name, make in SCHEMAS.items()}
@@ -82,7 +83,7 @@ def test_a_default_that_is_said_may_be_written(name: str) -> None:
 
 def test_what_the_demo_panel_holds_fits() -> None:
     assert fits("panel", tomllib.loads((DEMO / "panel.toml").read_text()))
-    names = native.task_names(DEMO)
+    names = read.task_names(DEMO)
     assert names
     for name in names:
         fit("task", (DEMO / name / "task.json").read_bytes())
@@ -112,7 +113,7 @@ def test_what_loads_fits_and_nothing_else(panel: Path, make_task: MakeTask, chan
 
 def _loads(panel: Path) -> bool:
     try:
-        native.load(panel)
+        read.load(panel)
     except UsageError:
         return False
     return True

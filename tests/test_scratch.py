@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from repair import scratch
+from repair import files
 from repair.errors import DiskFull
-from repair.scratch import Scratch
+from repair.files import Scratch
 
 MAKE = """
 import os, sys
 from pathlib import Path
-from repair.scratch import Scratch
+from repair.files import Scratch
 made = Scratch("test", Path(sys.argv[1]))
 (made.path / "file").write_text("x")
 print(made.path, flush=True)
@@ -30,7 +30,7 @@ sys.stdin.read()
 FORK = """
 import os, sys
 from pathlib import Path
-from repair.scratch import Scratch
+from repair.files import Scratch
 made = Scratch("test", Path(sys.argv[1]))
 child = os.fork()
 if child == 0:
@@ -43,7 +43,7 @@ print("still there" if made.path.exists() else "gone", flush=True)
 @pytest.fixture(autouse=True)
 def as_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was swept yet."""
-    monkeypatch.setattr(scratch, "_swept", set())
+    monkeypatch.setattr(files, "_swept", set())
 
 
 def made_elsewhere(above: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -79,9 +79,9 @@ def test_a_link_of_such_a_name_leads_nowhere(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
     (target / "file").touch()
-    (tmp_path / f"{scratch.PREFIX}link").symlink_to(target)
-    (tmp_path / f"{scratch.PREFIX}file").touch()
-    scratch.sweep(tmp_path)
+    (tmp_path / f"{files.PREFIX}link").symlink_to(target)
+    (tmp_path / f"{files.PREFIX}file").touch()
+    files.sweep(tmp_path)
     assert (target / "file").exists()
 
 
@@ -111,5 +111,5 @@ def test_a_disk_that_is_full_is_named_by_its_own_place(tmp_path: Path) -> None:
 
 def test_folders_of_other_names_are_nobody_s_to_remove(tmp_path: Path) -> None:
     (tmp_path / "repair-locks").mkdir()
-    scratch.sweep(tmp_path)
+    files.sweep(tmp_path)
     assert (tmp_path / "repair-locks").exists()

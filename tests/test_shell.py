@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair.shell import Kind, commands, scan
+from repair.outcomes.frameworks.shell import Kind, commands, scan
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

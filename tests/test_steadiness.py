@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repair.mint.steadiness import CONDITIONS, Cells, Conditions, Judged, Kind, Need, Network, Place, judge
 from repair.model import ControlKind, Outcome
-from repair.steadiness import CONDITIONS, Cells, Conditions, Judged, Kind, Need, Network, Place, judge
 
 PASSED = frozenset({Outcome.PASSED})
 EMPTY, ORACLE = ControlKind

@@ -17,16 +17,16 @@ import pytest
 import records
 from conftest import MakeTask
 
-from repair import store
-from repair.documents import sha256
+from repair.controls import workspace as controls_workspace
+from repair.controls.workspace import Workspace
 from repair.errors import StoreError
 from repair.model import Observed, Outcome, Policy, Run
-from repair.runs import new_run_id
-from repair.store import Workspace
+from repair.records.documents import sha256
+from repair.sandbox.run_locks import new_run_id
 
 
 def digests(directory: Path) -> tuple[str | None, ...]:
-    found = store.inputs(records.load(directory)[1])
+    found = controls_workspace.inputs(records.load(directory)[1])
     return found.task, found.environment, found.oracle_patch, found.tests_patch, found.entry_patch
 
 
@@ -112,7 +112,7 @@ def test_each_way_to_spell_ids_has_its_digest(task: Path) -> None:
 
 def test_a_task_that_does_not_say_how_ids_are_spelt_has_the_digest_that_it_had(task: Path) -> None:
     """Its records are older than the key."""
-    found = store.effective(records.load(task)[1])
+    found = controls_workspace.effective(records.load(task)[1])
     assert sorted(found) == list(found)
     assert "id_template" not in found
     assert digests(task)[0] == "b02d4e56b9715b9db70a47a1e86d0859d14c3bae083195bb676e2329086fe58e"
@@ -141,9 +141,11 @@ def test_a_name_with_a_line_break_cannot_stand_for_two_files(task: Path) -> None
 
 
 def test_a_policy_has_one_digest() -> None:
-    assert store.policy_digest(Policy()) == store.policy_digest(Policy(10, frozenset({Outcome.PASSED}), 1, 0))
+    assert controls_workspace.policy_digest(Policy()) == controls_workspace.policy_digest(
+        Policy(10, frozenset({Outcome.PASSED}), 1, 0)
+    )
     others = [Policy(9), Policy(passing=frozenset({Outcome.PASSED, Outcome.XFAILED})), Policy(repeats=2)]
-    assert len({store.policy_digest(policy) for policy in (Policy(), *others)}) == 4
+    assert len({controls_workspace.policy_digest(policy) for policy in (Policy(), *others)}) == 4
 
 
 # ---- saving
@@ -221,7 +223,7 @@ def test_a_record_that_comes_after_the_look_is_never_replaced(
 ) -> None:
     """Who writes it need not hold the lock: a git checkout, or a copy."""
     (task / "repair.json").write_bytes(b"first\n")
-    monkeypatch.setattr(store, "has_record", lambda _: False)
+    monkeypatch.setattr(controls_workspace, "has_record", lambda _: False)
     with pytest.raises(StoreError, match=r"repair\.json is there already"):
         save(task)
     assert (task / "repair.json").read_bytes() == b"first\n"
@@ -376,13 +378,15 @@ def test_a_journal_entry_that_is_not_whole_counts_as_absent(task: Path, spoil: C
 
 def test_the_latest_log_is_no_confirmation_s(task: Path) -> None:
     panel, loaded = records.load(task)
-    assert store.latest_log(panel, loaded, "empty") is None
+    assert controls_workspace.latest_log(panel, loaded, "empty") is None
     workspace = Workspace(panel, new_run_id())
     for number, label in enumerate(["empty-1", "oracle-1", "empty-1", "empty-confirm-1"]):
         log = workspace.attempt(loaded, label) / "log"
         log.write_text(str(number))
         os.utime(log, ns=(number, number))
-    assert [(store.latest_log(panel, loaded, kind) or task).read_text() for kind in ("empty", "oracle")] == ["2", "1"]
+    assert [
+        (controls_workspace.latest_log(panel, loaded, kind) or task).read_text() for kind in ("empty", "oracle")
+    ] == ["2", "1"]
 
 
 def _log_by_link(log: Path, there: Path) -> None:
@@ -427,11 +431,11 @@ def test_a_log_is_a_plain_file_of_the_panel_s_own(
     there.write_text("a token of whoever looks")
     attempts = panel.directory / ".repair" / "attempts"
     make(attempts / loaded.instance_id / "run-1-oracle-1" / "log", there)
-    assert store.latest_log(panel, loaded, "oracle") is None
+    assert controls_workspace.latest_log(panel, loaded, "oracle") is None
     if not attempts.is_symlink():
         ours = Workspace(panel, new_run_id()).attempt(loaded, "oracle-1") / "log"
         ours.write_text("")
-        assert store.latest_log(panel, loaded, "oracle") == ours
+        assert controls_workspace.latest_log(panel, loaded, "oracle") == ours
 
 
 def test_a_panel_that_is_reached_by_a_link_has_its_logs(task: Path, tmp_path: Path) -> None:
@@ -439,6 +443,6 @@ def test_a_panel_that_is_reached_by_a_link_has_its_logs(task: Path, tmp_path: Pa
     log = Workspace(panel, new_run_id()).attempt(loaded, "oracle-1") / "log"
     log.write_text("")
     (tmp_path / "link").symlink_to(panel.directory)
-    found = store.latest_log(replace(panel, directory=tmp_path / "link"), loaded, "oracle")
+    found = controls_workspace.latest_log(replace(panel, directory=tmp_path / "link"), loaded, "oracle")
     assert found is not None
     assert found.samefile(log)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import suspects
-from repair.suspects import Suspect
+from repair.formats import suspects
+from repair.formats.suspects import Suspect
 
 GOOD = {
     "a function": "tests/test_sums.py::test_total",

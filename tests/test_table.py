@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from repair import resolve, rules, table
+from repair import rules, table
 from repair.model import Decision, ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
-from repair.record import Item
+from repair.outcomes import lookup
+from repair.outcomes.plugin_log import Item
 
 PASSED, XFAILED, SKIPPED, MISSING = Outcome.PASSED, Outcome.XFAILED, Outcome.SKIPPED, Outcome.MISSING
 ERROR, FAILED = Outcome.ERROR, Outcome.FAILED
@@ -247,8 +248,8 @@ def test_groups_that_overlap_across_the_lists(
 def resolved(ids: Sequence[str], outcome: Outcome) -> Run:
     """A run that collected one test, whose id begins at the rootdir or at the working directory."""
     item = Item(other="sub/test_a.py::T::test_m", groups=())
-    seen = resolve.Seen({"test_a.py::T::test_m": (outcome, "")}, {"test_a.py::T::test_m": item})
-    return run(resolve.resolve(ids, seen))
+    seen = lookup.Seen({"test_a.py::T::test_m": (outcome, "")}, {"test_a.py::T::test_m": item})
+    return run(lookup.resolve(ids, seen))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import resolve, templates
-from repair.frameworks import FRAMEWORKS
-from repair.junit import Case
 from repair.model import Outcome
-from repair.templates import CANDIDATES, Choice, Template, choose, spell, spellings
+from repair.outcomes import lookup
+from repair.outcomes import spelling as outcomes_spelling
+from repair.outcomes.frameworks.plan import FRAMEWORKS
+from repair.outcomes.junit import Case
+from repair.outcomes.spelling import CANDIDATES, Choice, Template, choose, spell, spellings
 
 P, F, M = Outcome.PASSED, Outcome.FAILED, Outcome.MISSING
 UNITTEST: Template = ("{name} ({classname})", "{name} ({classname}.{name})")
@@ -43,7 +44,7 @@ PLACES: dict[str, tuple[str, str]] = {
 
 
 def test_every_place_is_tried() -> None:
-    assert set(PLACES) == set(templates.PLACES)
+    assert set(PLACES) == set(outcomes_spelling.PLACES)
 
 
 @pytest.mark.parametrize(("template", "spelt"), PLACES.values(), ids=PLACES)
@@ -96,7 +97,7 @@ def test_a_pytest_test_without_its_file(node_id: str | None, spelt: str | None) 
 
 
 def test_a_node_id_has_no_lone_surrogate() -> None:
-    assert templates.node_id(replace(FULL, node_id='"t.py::a[\\ud800]"')) == "t.py::a[\\ud800]"
+    assert outcomes_spelling.node_id(replace(FULL, node_id='"t.py::a[\\ud800]"')) == "t.py::a[\\ud800]"
 
 
 # ---- blanks outside
@@ -132,14 +133,14 @@ BLANKS: dict[str, tuple[Case, Template, str]] = {
 
 @pytest.mark.parametrize("listed", ["money::adds  ", " money::adds", "money:: adds"])
 def test_a_listed_blank_that_no_report_holds_is_missing(listed: str) -> None:
-    seen = resolve.of_cases([case("money", "adds"), case("money", "adds ")])
-    assert resolve.resolve([listed], seen)[listed].outcome is M
+    seen = lookup.of_cases([case("money", "adds"), case("money", "adds ")])
+    assert lookup.resolve([listed], seen)[listed].outcome is M
 
 
 @pytest.mark.parametrize(("seen", "template", "listed"), BLANKS.values(), ids=BLANKS)
 def test_blanks(seen: Case, template: Template, listed: str) -> None:
     assert choose([listed], [seen], template) == Choice(template)
-    assert resolve.resolve([listed], resolve.of_cases([seen], template))[listed].outcome is P
+    assert lookup.resolve([listed], lookup.of_cases([seen], template))[listed].outcome is P
 
 
 # ---- which template is taken
@@ -158,7 +159,7 @@ def test_every_candidate_is_found_by_its_ids(template: Template) -> None:
     listed = [spelt for seen in PLAIN for spelling in template if (spelt := spell(spelling, seen))]
     assert choose(listed, PLAIN, DEFAULT) == Choice(template)
     assert choose(listed[:1], PLAIN, DEFAULT) == Choice(template)
-    found = resolve.resolve(listed, resolve.of_cases(PLAIN, template))
+    found = lookup.resolve(listed, lookup.of_cases(PLAIN, template))
     assert {seen.outcome for seen in found.values()} == {P}
 
 
@@ -271,9 +272,9 @@ def test_no_order_changes_a_choice_or_an_outcome(
     choice = choose(listed, seen, default)
     assert choose(shuffled.sample(listed, len(listed)) * 2, again, default) == choice
     for framework in ("", "unittest", "mocha"):
-        first = resolve.of_cases(seen, choice.template, framework)
-        second = resolve.of_cases(again, choice.template, framework)
-        assert resolve.resolve(listed, first) == resolve.resolve(listed, second)
+        first = lookup.of_cases(seen, choice.template, framework)
+        second = lookup.of_cases(again, choice.template, framework)
+        assert lookup.resolve(listed, first) == lookup.resolve(listed, second)
 
 
 @given(LISTED, CASES, st.sampled_from([DEFAULT, UNITTEST, ("{name}",)]))

@@ -10,11 +10,12 @@ import records
 from conftest import MakeTask
 from rich.cells import cell_len
 
-from repair import check
+from repair import words
+from repair.controls.workspace import inputs
 from repair.model import Decision, Evidence, Finding, Image, ListName, Observed, Outcome, Rule, Run, Table, Verdict
-from repair.report import terminal, words
+from repair.records import check
+from repair.report import terminal
 from repair.report.terminal import Line
-from repair.store import inputs
 
 HOSTILE = "a\x1b[2J\x1b]0;x\x07b\u202ec\nd\te\r\x9bf\u2066"
 

@@ -12,11 +12,11 @@ import pytest
 
 from repair.errors import EngineLost
 from repair.sandbox.connection import Connection
-from repair.tunnel import Tunnel
+from repair.sandbox.ssh import Tunnel
 
 SHOW = """
 import socket, sys
-from repair.tunnel import Tunnel
+from repair.sandbox.ssh import Tunnel
 tunnel = Tunnel(sys.argv[1])
 with socket.socket(socket.AF_UNIX) as near:
     near.connect(tunnel.address.removeprefix("unix://"))

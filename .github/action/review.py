@@ -26,9 +26,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NoReturn
 
-from repair.cause import printable
-from repair.report.markdown import code
-from repair.touched import panels_of, read
+from repair.records.diff.touched import panels_of, read
+from repair.report.diff.markdown import code
+from repair.text import printable
 
 COMMENT_CHARS = 65_400  # GitHub takes 65,536 characters
 SUMMARY_CHARS = 250_000  # GitHub takes 1 MiB, and a character has at most four bytes
@@ -36,7 +36,10 @@ SUMMARY_CHARS = 250_000  # GitHub takes 1 MiB, and a character has at most four 
 # no such panel is an alert of its own, and no alarm: every new panel has it.
 ALARM = re.compile(r"^> \[!CAUTION\]\n> \*\*(?!The panel\*\*)(.+)\*\*\n(?:>.*\n)*", re.MULTILINE)
 # What the commands import; the last is read where options are.
-MODULES = ("repair.cli", "repair.pipeline", "repair.views", "repair.gate", "repair.comparing", "pydantic.type_adapter")
+MODULES = (
+    *("repair.cli", "repair.pipeline", "repair.report.run", "repair.records.gate", "repair.records.diff.sides"),
+    "pydantic.type_adapter",
+)
 IN_COMMENT = "the step summary holds more, and `repair diff` shows all"
 NO_BASE = (
     "The base commit is not in the checkout and cannot be fetched. Set `fetch-depth: 0` at actions/checkout, "

@@ -12,28 +12,28 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from repair.cause import printable
-from repair.cli import author, exchange, looks, mint, page, panels, probe, review
-from repair.cli.frame import app, print_json
+from repair.cli import diff, exchange, mint, new, probe, report, run, show
+from repair.cli.options import app, print_json
 from repair.errors import DiskFull, RepairError
+from repair.text import printable
 
 __all__ = ["app", "run_app"]
 COMMANDS: dict[str, Callable[..., None]] = {
-    "new": author.new,
+    "new": new.new,
     "import": exchange.import_panel,
     "mint": mint.mint,
     "probe": probe.probe,
-    "run": panels.run,
-    "check": panels.check,
-    "gate": panels.gate,
-    "show": looks.show,
-    "report": page.report,
-    "diff": review.diff,
+    "run": run.run,
+    "check": run.check,
+    "gate": run.gate,
+    "show": show.show,
+    "report": report.report,
+    "diff": diff.diff,
     "export": exchange.export_panel,
-    "parse": looks.parse,
-    "clean": looks.clean,
-    "doctor": looks.doctor,
-    "schema": author.schema,
+    "parse": show.parse,
+    "clean": show.clean,
+    "doctor": show.doctor,
+    "schema": new.schema,
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from repair.cli.frame import Exclude, Include, Json, PanelArgument, load, print_json
+from repair.cli.options import Exclude, Include, Json, PanelArgument, load, print_json
 
 
 def import_panel(
@@ -48,15 +48,16 @@ def import_panel(
 
     Example: repair import rows.jsonl -o panel/ -x 'django__*'
     """
-    from repair import importing, observing
+    from repair.controls import session
     from repair.errors import EngineError
-    from repair.exchange_views import import_document, import_text
-    from repair.formats.draft import Wants
+    from repair.formats import importing
+    from repair.formats.base import Wants
+    from repair.report.exchange import import_document, import_text
 
     choice = importing.Choice(format_name, limit, tuple(include or ()), tuple(exclude or ()))
     found = importing.run(source, panel, choice, Wants(image_template, test_cmd))
     try:
-        with observing.connect() as sandbox:
+        with session.connect() as sandbox:
             importing.look_for_images(found, sandbox.images.references())
     except EngineError as err:
         importing.look_for_images(found, err)
@@ -92,8 +93,8 @@ def export_panel(
 
     Example: repair export panel/ -o repaired.jsonl
     """
-    from repair import exporting
-    from repair.exchange_views import export_document, export_text
+    from repair.formats import exporting
+    from repair.report.exchange import export_document, export_text
 
     done = exporting.run(load(panel, None, include, exclude), target, format_name, every=every)
     if as_json:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from repair.cause import printable
-from repair.cli.frame import (
+from repair.cli.options import (
     Build,
     Exclude,
     Include,
@@ -26,9 +25,10 @@ from repair.cli.frame import (
     width,
 )
 from repair.errors import RepairError, UsageError
+from repair.text import printable
 
 if TYPE_CHECKING:
-    from repair.minted import Minted
+    from repair.mint.document import Minted
     from repair.model import Panel
 
 
@@ -60,8 +60,11 @@ def mint(
 
     Example: repair mint panel/ -o minted/ --repeats 3
     """
-    from repair import mint_views, minting, observing, views
-    from repair.store import check_new
+    from repair.controls import session
+    from repair.controls.workspace import check_new
+    from repair.mint import run
+    from repair.report import mint as report_mint
+    from repair.report.run import failures_text
 
     if output is None and not compare:
         raise UsageError("nothing to do", "name the new panel with -o, or ask for --compare")
@@ -70,24 +73,24 @@ def mint(
         if panel.resolve() in output.resolve().parents:
             raise UsageError(f"{output} is in the panel itself", "name a directory beside it")
     loaded = load(panel, None, include, exclude, lists=False)
-    options = observing.Options(jobs, build, fresh, retries=retries)
-    plan = minting.Plan(repeats, all_tests)
+    options = session.Options(jobs, build, fresh, retries=retries)
+    plan = run.Plan(repeats, all_tests)
     kept = "observed runs are kept, mint again to go on from there"
-    with observing.connect() as sandbox, interruptible(sandbox, kept):
+    with session.connect() as sandbox, interruptible(sandbox, kept):
         with progress_to(len(loaded.tasks), as_json) as say:
-            results = minting.run(loaded, sandbox, options, plan, say)
-        code = mint_views.exit_code(results)
+            results = run.run(loaded, sandbox, options, plan, say)
+        code = report_mint.exit_code(results)
         found = [result.value.minted for result in results if result.value is not None]
         problem = None if output is None or not found else _written(loaded, output, found)
         target = output if found and problem is None else None
         code = code if problem is None else problem.code
         if as_json:
-            print_json(mint_views.document(results, code, problem, compared=compare))
+            print_json(report_mint.document(results, code, problem, compared=compare))
         else:
-            texts = [mint_views.compared_text(results, width())] if compare else []
-            texts += [mint_views.minted_text(results, target, width())] if found and output is not None else []
+            texts = [report_mint.compared_text(results, width())] if compare else []
+            texts += [report_mint.minted_text(results, target, width())] if found and output is not None else []
             print_coloured("\n".join(texts))
-        print(views.failures_text(mint_views.failed(results)), end="", file=sys.stderr)
+        print(failures_text(report_mint.failed(results)), end="", file=sys.stderr)
         if problem is not None:
             print(printable(f"repair: {problem}"), file=sys.stderr)
     raise typer.Exit(code)
@@ -95,10 +98,10 @@ def mint(
 
 def _written(panel: Panel, target: Path, found: Sequence[Minted]) -> RepairError | None:
     """Write the new panel; what kept it from being written, since what a night found is shown all the same."""
-    from repair import minting
+    from repair.mint import run
 
     try:
-        minting.write(panel, target, found)
+        run.write(panel, target, found)
     except RepairError as err:
         return err
     return None

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from repair.cause import printable
 from repair.cli import run_app
-from repair.touched import panels_of, read
+from repair.records.diff.touched import panels_of, read
+from repair.text import printable
 
 
 def main(files: Sequence[str]) -> int:

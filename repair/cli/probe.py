@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from repair.cause import is_encodable, printable
-from repair.cli.frame import Build, Jobs, Json, Retries, interruptible, load_task, print_json, progress_to, width
+from repair.cli.options import Build, Jobs, Json, Retries, interruptible, load_task, print_json, progress_to, width
 from repair.errors import UsageError
+from repair.text import is_encodable, printable
 
 
 def probe(
@@ -35,29 +35,31 @@ def probe(
 
     Example: repair probe panel/acme-1 "tests/test_ledger.py::test_total" -n 10
     """
-    from repair import observing, probe_views, probing
+    from repair.controls import session
+    from repair.mint import probe as mint_probe
+    from repair.report import probe as report_probe
 
     loaded = load_task(task_dir, lists=False)
-    plan = probing.Plan(_checked(ids), repeats)
-    options = observing.Options(jobs, build, fresh=True, retries=retries)
+    plan = mint_probe.Plan(_checked(ids), repeats)
+    options = session.Options(jobs, build, fresh=True, retries=retries)
     with (
-        observing.connect() as sandbox,
+        session.connect() as sandbox,
         interruptible(sandbox, "a probe keeps nothing"),
         progress_to(1, as_json) as say,
     ):
-        result = probing.run(loaded, sandbox, options, plan, say)
-    code = probe_views.exit_code(result)
+        result = mint_probe.run(loaded, sandbox, options, plan, say)
+    code = report_probe.exit_code(result)
     if as_json:
-        print_json(probe_views.document(result, code))
+        print_json(report_probe.document(result, code))
     else:
-        print(probe_views.text(result, width()), end="")
-    print(probe_views.failures_text(result), end="", file=sys.stderr)
+        print(report_probe.text(result, width()), end="")
+    print(report_probe.failures_text(result), end="", file=sys.stderr)
     raise typer.Exit(code)
 
 
 def _checked(ids: Sequence[str]) -> tuple[str, ...]:
     """The ids, each once. Raises `UsageError` for what can be none in a task.json either."""
-    from repair.templates import MAX_ID, can_be_listed
+    from repair.outcomes.spelling import MAX_ID, can_be_listed
 
     for test in ids:
         if not test.strip() or not can_be_listed(test) or not is_encodable(test):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from repair import diff, frameworks, shell
-from repair.formats.draft import RowError, Wants
-from repair.formats.verifier import BEGIN, END, Verifier
+from repair.formats.base import RowError, Wants
+from repair.outcomes.frameworks import plan, shell
+from repair.outcomes.rewards import BEGIN, END, Verifier
+from repair.panel import patches
 
 # SWE-bench's images, and those of its successors, hold the repo in /testbed and a conda environment of that name.
 TESTBED = "/testbed"
@@ -43,9 +44,9 @@ def runtime(commands: Sequence[str], wants: Wants, *before: str) -> dict[str, An
 @lru_cache(maxsize=256)  # most rows of a panel run the same
 def _read(commands: tuple[str, ...]) -> tuple[str, str]:
     """The framework of some commands, and their text with a place for our arguments."""
-    framework = frameworks.recognise("\n".join(commands))
-    text = frameworks.sequence(list(commands))
-    return framework or UNKNOWN, frameworks.with_arguments(text) if framework == "pytest" else text
+    framework = plan.recognise("\n".join(commands))
+    text = plan.sequence(list(commands))
+    return framework or UNKNOWN, plan.with_arguments(text) if framework == "pytest" else text
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -163,7 +164,7 @@ def eval_verifier(script: str, log_parser: object, kept: tuple[str, ...]) -> Ver
 
 def touched(patch: bytes | None, *endings: str) -> list[str]:
     """The files that a diff leaves with something in them, by their endings; all without."""
-    names = [file.new for file in diff.files(patch or b"") if file.new is not None]
+    names = [file.new for file in patches.files(patch or b"") if file.new is not None]
     return sorted({name for name in names if not endings or name.endswith(endings)})
 
 

@@ -6,23 +6,33 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from repair.errors import UsageError
-from repair.formats import gym, harbor, live, multi, pro, r2e, rebench, smith, swebench, task_repo
-from repair.formats.draft import DirectoryFormat, Row, RowError, RowFormat, Wants
+from repair.formats.base import DirectoryFormat, Row, RowError, RowFormat, Wants
+from repair.formats.directories import harbor, swebench_repo
+from repair.formats.rows import (
+    multi_swebench,
+    r2e_gym,
+    swe_gym,
+    swe_rebench,
+    swe_smith,
+    swebench,
+    swebench_live,
+    swebench_pro,
+)
 
 ROWS: Mapping[str, RowFormat] = {
     "swe-bench": swebench.CLASSIC,
     "swe-bench-5": swebench.FIVE,
-    "swe-bench-pro": pro.FORMAT,
-    "swe-bench-live": live.FORMAT,
-    "swe-smith": smith.FORMAT,
-    "swe-rebench": rebench.V1,
-    "swe-rebench-v2": rebench.V2,
-    "swe-gym": gym.FORMAT,
-    "multi-swe-bench": multi.FORMAT,
-    "r2e-gym": r2e.FORMAT,
+    "swe-bench-pro": swebench_pro.FORMAT,
+    "swe-bench-live": swebench_live.FORMAT,
+    "swe-smith": swe_smith.FORMAT,
+    "swe-rebench": swe_rebench.V1,
+    "swe-rebench-v2": swe_rebench.V2,
+    "swe-gym": swe_gym.FORMAT,
+    "multi-swe-bench": multi_swebench.FORMAT,
+    "r2e-gym": r2e_gym.FORMAT,
 }
 DIRECTORIES: Mapping[str, DirectoryFormat] = {
-    "swe-bench-5-repo": task_repo.FORMAT,
+    "swe-bench-5-repo": swebench_repo.FORMAT,
     "harbor": harbor.FORMAT,
 }
 # Columns that a format is known by and that a task can do without.

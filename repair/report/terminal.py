@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from unicodedata import combining, east_asian_width
 
-from repair.cause import printable
 from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
-from repair.report.words import of
+from repair.text import printable
+from repair.words import of
 
 Flaky = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 MIN_NOTE = 24  # narrower than this, a row's note goes on a line of its own

@@ -20,11 +20,11 @@ import requests.exceptions
 import requests.utils
 import urllib3.exceptions
 
-from repair import context
-from repair.cause import printable
 from repair.errors import DiskFull, EngineError, EngineLost
-from repair.reference import architecture
-from repair.tunnel import SCHEME, Tunnel
+from repair.sandbox import context
+from repair.sandbox.references import architecture
+from repair.sandbox.ssh import SCHEME, Tunnel
+from repair.text import printable
 
 TIMEOUT = 120  # seconds for one call of the engine that does not wait for a container
 FREE_SPACE = "free some (`docker system df` shows what images and containers take), then run again"

@@ -17,10 +17,10 @@ from typing import Any
 
 import docker.errors
 
-from repair.archive import MAX_OUT, Entry, below, first, pack, unpack
-from repair.cause import printable
 from repair.errors import ContainerKilled, EngineError, EngineLost, NoEvidence
+from repair.sandbox.archive import MAX_OUT, Entry, below, first, pack, unpack
 from repair.sandbox.connection import Connection, GoneError, SlowError, translated
+from repair.text import printable
 
 LOG_BYTES = 32 << 20  # what is kept of a container's output
 

@@ -10,12 +10,12 @@ from typing import Any
 import docker.errors
 import requests.exceptions
 
-from repair.cause import printable, says_no_space
 from repair.errors import DiskFull, EngineError, EngineLost, ImageError
 from repair.model import Image, Task
-from repair.reference import architecture, fits, is_tagged, repository_of, spelt_out
-from repair.retry import NEVER, Retry
 from repair.sandbox.connection import FREE_SPACE, Connection, translated
+from repair.sandbox.references import architecture, fits, is_tagged, repository_of, spelt_out
+from repair.sandbox.retry import NEVER, Retry
+from repair.text import printable, says_no_space
 
 Say = Callable[[str], None]
 

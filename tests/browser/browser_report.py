@@ -16,10 +16,9 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from repair import reporting
-from repair.formats import native
 from repair.model import Observed, Outcome
-from repair.report import html
+from repair.panel import read as panel_read
+from repair.report.page import build, html
 
 WATCH = """
 window.violations = [];
@@ -147,7 +146,7 @@ def write_report(folder: Path) -> Path:
     gone = missing(many[-30:], "tests/test_39.py: ModuleNotFoundError: No module named 'lxml'")
     write_task(panel, "acme-5", ["f1"], many, (gone, gone))
     file = panel.parent / "a report.html"
-    file.write_text(html.render(reporting.page(native.load(panel))))
+    file.write_text(html.render(build.page(panel_read.load(panel))))
     return file
 
 

@@ -10,7 +10,7 @@ from browser_report import HOSTILE, MANY, Browser, start, task_fragment, write_r
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-from repair.cause import printable
+from repair.text import printable
 
 pytestmark = pytest.mark.browser
 

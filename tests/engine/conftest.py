@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.lab import Lab, docker
-from repair import observing
+from repair.controls import session
 from repair.sandbox import Sandbox
 
 TESTS = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ def images() -> None:
 
 @pytest.fixture(scope="session")
 def sandbox(images: None) -> Iterator[Sandbox]:
-    with observing.connect() as connection:
+    with session.connect() as connection:
         yield connection
 
 

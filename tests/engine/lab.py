@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 import orjson
 from conftest import ORACLE
 
-from repair import observing, pipeline, runner
+from repair import pipeline
+from repair.controls import runner, session
 from repair.errors import RepairError
-from repair.formats import native
 from repair.model import Control, ControlKind, Outcome, Run, Task
+from repair.panel import read
 from repair.sandbox import Sandbox
 
 PLAIN = "repair-test/odd-plain:1"
@@ -115,7 +116,7 @@ class Lab:
 
     def observe(self, task: Task, kind: ControlKind = ControlKind.EMPTY) -> Run:
         """One control of a task, outside any pipeline."""
-        control = next(c for c in observing.controls(task, (*task.f2p, *task.p2p), range(1)) if c.kind is kind)
+        control = next(c for c in session.controls(task, (*task.f2p, *task.p2p), range(1)) if c.kind is kind)
         return self.observe_control(control)
 
     def observe_control(self, control: Control) -> Run:
@@ -124,7 +125,7 @@ class Lab:
 
     def run(self, panel: Path, **options: Any) -> dict[str, pipeline.Result]:
         """`repair run` of a panel, in this process; results by task."""
-        results = pipeline.run(native.load(panel), self.sandbox, observing.Options(jobs=SIDE_BY_SIDE, **options))
+        results = pipeline.run(read.load(panel), self.sandbox, session.Options(jobs=SIDE_BY_SIDE, **options))
         return {result.task.instance_id: result for result in results}
 
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from engine.lab import ADD, Lab, Node, added, compared, write_panel, write_task
 from engine.runners import RUNNERS
-from repair import minting, runner
-from repair.derivation import Derived
-from repair.formats import native
-from repair.minting import Found, Plan
+from repair.controls import runner
+from repair.controls.session import Ended, Options
+from repair.controls.workspace import Workspace
+from repair.mint import run as mint_run
+from repair.mint.classes import Derived
+from repair.mint.run import Found, Plan
 from repair.model import Control, Observed, Outcome, Run
-from repair.observing import Ended, Options
-from repair.store import Workspace
+from repair.panel import read
 
 REPEATS = 1
 UNITTEST = RUNNERS["unittest"]  # whose ids repair spells as Python did before 3.11
@@ -234,20 +235,20 @@ def note(lab: Lab, panel: Path, control: Control, seen: Mapping[str, Observed]) 
     image = lab.sandbox.images.get(control.task, False, lambda _: None)
     listed = {test: seen.get(test, Observed(Outcome.MISSING, "not collected")) for test in control.ids}
     run = Run(image.id, 1, listed, found={} if control.files is None else seen)
-    workspace = Workspace(native.load(panel, lists=False), "noted")
+    workspace = Workspace(read.load(panel, lists=False), "noted")
     workspace.note(control.task, runner.digest(control, image), run, [])
 
 
 def mint(lab: Lab, panel: Path, plan: Plan | None = None, *, fresh: bool = False) -> dict[str, Ended[Found]]:
-    results = minting.run(
-        native.load(panel, lists=False), lab.sandbox, Options(jobs=4, fresh=fresh), plan or Plan(REPEATS)
+    results = mint_run.run(
+        read.load(panel, lists=False), lab.sandbox, Options(jobs=4, fresh=fresh), plan or Plan(REPEATS)
     )
     return {result.task.instance_id: result for result in results}
 
 
 def write_new(panel: Path, target: Path, results: dict[str, Ended[Found]]) -> Path:
     found = [result.value.minted for result in results.values() if result.value is not None]
-    minting.write(native.load(panel, lists=False), target, found)
+    mint_run.write(read.load(panel, lists=False), target, found)
     return target
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from engine.lab import Lab, record
-from repair.check import Soundness, examine_all
-from repair.formats import native
+from repair.panel import read
 from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine_all
 
 pytestmark = pytest.mark.engine
 
@@ -180,7 +180,7 @@ def test_the_same_bytes_come_again_fresh(lab: Lab, demo: Path, first: dict[str, 
     copy = shutil.copytree(ROOT / "panels" / "demo", tmp_path / "again")
     assert {result.error for result in lab.run(copy, fresh=True).values()} == {None}
     assert records(copy) == records(demo)
-    assert {found.soundness for found in examine_all(native.load(copy))} == {Soundness.SOUND}
+    assert {found.soundness for found in examine_all(read.load(copy))} == {Soundness.SOUND}
 
 
 def test_the_checkout_stays_as_it_was(first: dict[str, Result], tree: str) -> None:

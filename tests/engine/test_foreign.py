@@ -18,16 +18,16 @@ from formats import rows
 from engine.conftest import BuildImage
 from engine.foreign import FOREIGN, Built, Foreign, build
 from engine.lab import Lab, docker, record, write_panel
-from repair import exporting, importing
-from repair.check import Soundness, examine_all
-from repair.documents import sha256
-from repair.formats import native
-from repair.formats.draft import Wants
-from repair.formats.harbor import IMAGES
-from repair.formats.imported import read
-from repair.importing import Choice
+from repair.formats import exporting, importing
+from repair.formats.base import Wants
+from repair.formats.directories.harbor import IMAGES
+from repair.formats.importing import Choice
+from repair.formats.source import read
 from repair.model import Verdict
+from repair.panel import read as panel_read
 from repair.pipeline import Result
+from repair.records.check import Soundness, examine_all
+from repair.records.documents import sha256
 
 pytestmark = pytest.mark.engine
 
@@ -57,7 +57,7 @@ def imported(lab: Lab, built: Built, sources: Mapping[str, Path]) -> Panel:
         found = importing.run(sources[foreign.name], made, Choice(), Wants(image_template=image))
         assert (found.tasks, found.reasons, found.no_junit) == (1, [], [])
         assert list(found.formats) == [foreign.format]
-        (names[foreign.name],) = native.task_names(made)
+        (names[foreign.name],) = panel_read.task_names(made)
         shutil.move(made / names[foreign.name], panel)
     return Panel(panel, names, lab.run(panel))
 
@@ -92,7 +92,7 @@ def exports(lab: Lab, panel: Panel) -> dict[str, Path]:
     for foreign in FOREIGN:
         name = panel.names[foreign.name]
         made[foreign.name] = lab.fresh() / ("tasks" if foreign.made is None else "rows.jsonl")
-        exporting.run(native.load(panel.directory, name.__eq__), made[foreign.name], "same", every=False)
+        exporting.run(panel_read.load(panel.directory, name.__eq__), made[foreign.name], "same", every=False)
     return made
 
 
@@ -159,5 +159,5 @@ def test_imported_again_it_is_clean(again: Panel, foreign: Foreign) -> None:
 
 
 def test_all_records_are_sound(panel: Panel, again: Panel) -> None:
-    found = [one.soundness for each in (panel, again) for one in examine_all(native.load(each.directory))]
+    found = [one.soundness for each in (panel, again) for one in examine_all(panel_read.load(each.directory))]
     assert found == [Soundness.SOUND] * 2 * len(FOREIGN)

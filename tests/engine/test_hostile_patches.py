@@ -16,9 +16,9 @@ import pytest
 
 from engine.conftest import BuildImage
 from engine.lab import ADD, Lab, added
-from repair import git, patch
-from repair.archive import Entry
+from repair.controls import apply, git
 from repair.errors import DiskFull, NoEvidence
+from repair.sandbox.archive import Entry
 
 pytestmark = pytest.mark.engine
 
@@ -68,7 +68,7 @@ RUN mkfifo pipe && mknod device c 1 3 && head -c {BIG} /dev/zero >big
 class Tried:
     """What became of a chain of patches, and some files of the container afterwards."""
 
-    applied: patch.Applied
+    applied: apply.Applied
     files: dict[str, Entry | None]
 
 
@@ -80,7 +80,7 @@ def tried(lab: Lab, place: Place, *chain: bytes, look: tuple[str, ...] = ()) -> 
     patches = list(zip(names, chain, strict=True))
     with lab.sandbox.container(task, image, "hostile", ["/bin/true"]) as box:
         try:
-            applied = patch.apply(box, "/testbed", patches, patches)
+            applied = apply.apply(box, "/testbed", patches, patches)
         finally:
             assert place.seen == {"secret": SECRET}, "this machine is as it was"
         return Tried(applied, {path: box.get(path) for path in ("/testbed/calc.py", *look)})
@@ -241,7 +241,7 @@ def test_what_may_be_applied_runs_nothing_and_reads_nothing_here(lab: Lab, place
 
 def test_what_goes_with_its_folder_is_not_deleted_beyond_the_link(lab: Lab, place: Place) -> None:
     found = tried(lab, place, delete("folder/secret") + link("folder", "/etc"), look=("/testbed/folder",))
-    assert found.applied == patch.Applied()
+    assert found.applied == apply.Applied()
     folder = found.files["/testbed/folder"]
     assert folder is not None
     assert folder.link == "/etc"
@@ -299,7 +299,7 @@ def test_what_is_too_much_or_no_file_gives_no_verdict(lab: Lab, place: Place, na
 
 
 def test_files_of_the_image_are_bounded(lab: Lab, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patch, "MAX_BYTES", BIG - 1)
+    monkeypatch.setattr(apply, "MAX_BYTES", BIG - 1)
     with pytest.raises(NoEvidence, match="/testbed/big is no plain file of at most 3 MiB"):
         tried(lab, place, moved("rename", "big", "bigger"))
 
@@ -308,7 +308,7 @@ COPIES = b"".join(moved("copy", "big", f"copy{n}") for n in range(40))
 
 
 def test_copies_of_copies_are_bounded(lab: Lab, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patch, "MAX_BYTES", 20 * BIG)
+    monkeypatch.setattr(apply, "MAX_BYTES", 20 * BIG)
     with pytest.raises(NoEvidence, match="larger than 80 MiB"):
         tried(lab, place, COPIES)
 

@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from engine.lab import Lab, docker, record, write_panel, write_task
-from repair import observing, pipeline
+from repair import pipeline
+from repair.controls import session
 from repair.errors import EngineLost, ImageError
-from repair.formats import native
+from repair.panel import read
 from repair.pipeline import Result, State
 
 pytestmark = pytest.mark.engine
@@ -195,7 +196,7 @@ def test_an_image_is_built_once_for_all_its_tasks(lab: Lab, panel: Path, name: s
         write(panel, task, f"{name}:1", dockerfile)
     said: list[str] = []
     results = pipeline.run(
-        native.load(panel), lab.sandbox, observing.Options(jobs=2), lambda event: said.append(event.what)
+        read.load(panel), lab.sandbox, session.Options(jobs=2), lambda event: said.append(event.what)
     )
     identity = docker("image", "inspect", "--format", "{{.Id}}", f"{name}:1")
     for result in results:

@@ -31,15 +31,16 @@ from engine.mints import (
     write_new,
     write_unlisted,
 )
-from repair import mint_views, minting
-from repair.check import Soundness, examine_all
-from repair.derivation import Derived
+from repair.controls.session import Ended, Options
 from repair.errors import ImageError, StoreError, UsageError
-from repair.formats import native
-from repair.minting import Found, Plan
+from repair.mint import run
+from repair.mint.classes import Derived
+from repair.mint.run import Found, Plan
 from repair.model import Verdict
-from repair.observing import Ended, Options
+from repair.panel import read
 from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine_all
+from repair.report import mint as report_mint
 
 pytestmark = pytest.mark.engine
 
@@ -162,12 +163,12 @@ def test_what_the_reference_breaks_once_its_list_runs_alone_is_named(minted: Pat
     assert reason["cause"].startswith("AssertionError at tests/test_alone.py:")
     alone = document["tests"]["tests/test_alone.py::test_alone"]
     assert (alone["empty"], alone["oracle"]) == (["passed"], ["passed"])
-    assert alone["tried"] == {"empty": ["passed"] * minting.MAX_TURNS, "oracle": ["failed"] * minting.MAX_TURNS}
+    assert alone["tried"] == {"empty": ["passed"] * run.MAX_TURNS, "oracle": ["failed"] * run.MAX_TURNS}
 
 
 def test_what_is_lost_was_looked_at_in_every_turn(minted: Path) -> None:
     controls = mint_json(minted, "one is lost")["controls"]
-    assert [len(runs) for runs in controls.values()] == [REPEATS * minting.MAX_TURNS] * 2
+    assert [len(runs) for runs in controls.values()] == [REPEATS * run.MAX_TURNS] * 2
     others = {len(runs) for name in MINTED for runs in mint_json(minted, name)["controls"].values()}
     assert others == {REPEATS}
 
@@ -177,7 +178,7 @@ def test_a_task_that_cannot_be_minted_stops_no_other(
 ) -> None:
     errors = {name: result.error for name, result in results.items() if result.error is not None}
     assert {name: type(error) for name, error in errors.items()} == {"no image": ImageError, "holds a pipe": UsageError}
-    assert mint_views.exit_code([results["no image"], results["all sorts"]]) == ImageError.code
+    assert report_mint.exit_code([results["no image"], results["all sorts"]]) == ImageError.code
     assert str(errors["holds a pipe"]).startswith(f"{panel / 'holds a pipe' / 'pipe'} is no plain file")
     assert not (panel / ".repair" / "attempts" / "holds a pipe").exists(), "what cannot be copied is not run"
     assert not {"no image", "holds a pipe"}.intersection(path.name for path in minted.iterdir())
@@ -226,7 +227,7 @@ def test_a_minted_panel_passes_with_nothing_to_drop(minted: Path, decided: dict[
         assert (result.decision.verdict, result.decision.dropped) == (Verdict.CLEAN, ()), name
         counts = [sum(derived is kind for derived in MINTED[name].values()) for kind in (Derived.F2P, Derived.P2P)]
         assert [len(result.decision.kept_f2p), len(result.decision.kept_p2p)] == counts
-    assert {found.soundness for found in examine_all(native.load(minted))} == {Soundness.SOUND}
+    assert {found.soundness for found in examine_all(read.load(minted))} == {Soundness.SOUND}
 
 
 def test_a_record_is_of_the_inputs_that_mint_json_names(minted: Path, decided: dict[str, Result]) -> None:
@@ -253,8 +254,8 @@ def test_minting_again_gives_the_same_bytes(
         shutil.copytree(panel / name, copy / name, ignore=shutil.ignore_patterns("attempts"))
     told: list[str] = []
     options = Options(jobs=4, fresh=fresh)
-    ended = minting.run(
-        native.load(copy, lists=False), lab.sandbox, options, Plan(REPEATS), lambda event: told.append(event.what)
+    ended = run.run(
+        read.load(copy, lists=False), lab.sandbox, options, Plan(REPEATS), lambda event: told.append(event.what)
     )
     again = write_new(copy, lab.fresh() / "minted", {result.task.instance_id: result for result in ended})
     made = ("repair.json", "outcomes.json")
@@ -326,9 +327,7 @@ def test_a_killed_mint_goes_on_from_its_journal(lab: Lab) -> None:
     assert not list(target.parent.iterdir())
     told: list[str] = []
     plan, options = Plan(2), Options(jobs=4)
-    ended = minting.run(
-        native.load(panel, lists=False), lab.sandbox, options, plan, lambda event: told.append(event.what)
-    )
+    ended = run.run(read.load(panel, lists=False), lab.sandbox, options, plan, lambda event: told.append(event.what))
     assert sum("observed before" in what for what in told) in {2, 3}, "the next one may have ended before the kill"
     minted = write_new(panel, target, {result.task.instance_id: result for result in ended})
     assert mint_json(minted, "task")["counts"]["F2P"] == 1

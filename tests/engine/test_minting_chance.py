@@ -10,11 +10,12 @@ import pytest
 
 from engine.lab import Lab, added, python, write_panel
 from engine.mints import ADDS, mint, mint_json, note, write_new, write_unlisted
-from repair import minting, runner
-from repair.formats import native
-from repair.minting import Plan
+from repair.controls import runner
+from repair.controls.session import controls
+from repair.mint import run
+from repair.mint.run import Plan
 from repair.model import ControlKind, Observed, Outcome, Verdict
-from repair.observing import controls
+from repair.panel import read
 
 pytestmark = pytest.mark.engine
 
@@ -87,8 +88,8 @@ SIDE_BY_SIDE = python("p84x", "-p", "no:randomly", "-n", "2")
 
 def note_turns(lab: Lab, panel: Path) -> None:
     """Note all turns but the last: by turns what flakes passes and fails, and each run has another name for a test."""
-    [task] = native.load(panel, lists=False).tasks
-    files, _ = minting.test_files(task, Plan(REPEATS))
+    [task] = read.load(panel, lists=False).tasks
+    files, _ = run.test_files(task, Plan(REPEATS))
     passed, failed = Observed(Outcome.PASSED), Observed(Outcome.FAILED, "AssertionError")
     for number, control in enumerate(controls(runner.planned(task), (), range(REPEATS - 1))):
         by_turns = failed if control.repeat % 2 else passed

@@ -21,16 +21,17 @@ from formats import rows
 from engine.conftest import BuildImage
 from engine.foreign import ORACLE, PYTEST, TESTBED, TESTS, TESTS_FILE
 from engine.lab import Lab, docker, record, write_panel, write_task
-from repair import exporting, importing, pipeline
-from repair.check import Soundness, examine
-from repair.documents import sha256
+from repair import pipeline
+from repair.controls.session import Options
 from repair.errors import MemoryKill, NoEvidence, RepairError, TimeoutOutsideTest, UsageError
-from repair.formats import native
-from repair.formats.draft import Wants
-from repair.importing import Choice
+from repair.formats import exporting, importing
+from repair.formats.base import Wants
+from repair.formats.importing import Choice
 from repair.model import Rule, Verdict
-from repair.observing import Options
+from repair.panel import read
 from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine
+from repair.records.documents import sha256
 
 pytestmark = pytest.mark.engine
 
@@ -148,7 +149,7 @@ def way(lab: Lab, image: str) -> Way:
     (result,) = lab.run(panel, own=True).values()
     target = lab.fresh() / "tasks"
     if result.decision is not None:
-        exporting.run(native.load(panel), target, "same", every=False)
+        exporting.run(read.load(panel), target, "same", every=False)
     return Way(image, source, panel, result, target / source.name)
 
 
@@ -184,13 +185,13 @@ def test_the_verifier_agrees_with_what_is_left(way: Way) -> None:
 
 
 def test_its_record_is_sound(way: Way) -> None:
-    found = examine(native.load(way.panel), way.result.task)
+    found = examine(read.load(way.panel), way.result.task)
     assert (found.soundness, found.details) == (Soundness.SOUND, ())
 
 
 def test_the_verifier_is_asked_again_by_a_rerun(lab: Lab, way: Way) -> None:
     before = len(list((way.panel / ".repair" / "attempts").glob("*/*-own*")))
-    (result,) = pipeline.rerun(native.load(way.panel), lab.sandbox, Options(jobs=2))
+    (result,) = pipeline.rerun(read.load(way.panel), lab.sandbox, Options(jobs=2))
     assert (result.state, result.error, result.details) == (State.KEPT, None, ())
     assert (before, len(list((way.panel / ".repair" / "attempts").glob("*/*-own*")))) == (2, 4)
 
@@ -278,7 +279,7 @@ def broken(lab: Lab, image: str, stale: str) -> Path:
 def found(lab: Lab, broken: Path) -> dict[str, Result]:
     """The first of each image alone: their controls are all the same, and the others find them in the journal."""
     firsts = {task_of(broken, name).name for name in ("reward.json", "a reward over a stale one")}
-    first = pipeline.run(native.load(broken, firsts.__contains__), lab.sandbox, Options(jobs=4, own=True))
+    first = pipeline.run(read.load(broken, firsts.__contains__), lab.sandbox, Options(jobs=4, own=True))
     assert [result.state for result in first] == [State.RECORDED] * 2
     return lab.run(broken, own=True)
 

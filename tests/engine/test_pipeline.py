@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from engine.lab import ADD, P2P, Lab, added, record, write_panel, write_task
-from repair.check import Soundness, examine
-from repair.documents import sha256
+from repair.controls.session import Options
 from repair.errors import ImageError, NoEvidence
-from repair.formats import native
-from repair.observing import Options
+from repair.panel import read
 from repair.pipeline import Result, State, rerun
+from repair.records.check import Soundness, examine
+from repair.records.documents import sha256
 
 pytestmark = pytest.mark.engine
 
@@ -122,7 +122,7 @@ def first(lab: Lab, panel: Path) -> dict[str, Result]:
 
 
 def test_every_task_that_was_observed_has_a_sound_record(panel: Path, first: dict[str, Result]) -> None:
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     found = {task.instance_id: examine(loaded, task).soundness for task in loaded.tasks}
     assert found == {name: Soundness.ABSENT if name == "no-image" else Soundness.SOUND for name in first}
     for name in set(first) - {"no-image"}:
@@ -261,7 +261,7 @@ def test_every_repeat_is_a_run_of_its_own(lab: Lab, tmp_path: Path) -> None:
     assert {text for group in flaky for text in (group["empty"], group["oracle"])} <= spelt
     assert {name: len(runs) for name, runs in document["controls"].items()} == {"empty": 3, "oracle": 3}
     assert len(attempts(panel)) in (6, 12), "twelve where the table is confirmed"
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     assert examine(loaded, loaded.tasks[0]).soundness is Soundness.SOUND
 
 
@@ -279,7 +279,7 @@ def test_a_rerun_finds_the_same_evidence_and_a_forgery_of_both_files(lab: Lab, t
     for name, content in (("outcomes.json", forged), ("repair.json", text)):
         (task / name).unlink()
         (task / name).write_bytes(content)
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     assert [examine(loaded, found).soundness for found in loaded.tasks] == [Soundness.SOUND, Soundness.SOUND]
     states = {result.task.instance_id: result.state for result in rerun(loaded, lab.sandbox, Options(jobs=4))}
     assert states == {"honest": State.KEPT, "forged": State.UNSOUND}

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from engine.lab import ADD, P2P, SIDE_BY_SIDE, Lab, added, write_panel, write_task
-from repair import observing, probing
 from repair.cli import run_app
+from repair.controls import session
+from repair.controls.workspace import latest_log
 from repair.errors import ImageError, NoEvidence
-from repair.formats import native
+from repair.mint import probe as mint_probe
+from repair.mint.probe import Probed, Subject
+from repair.mint.steadiness import Conditions, Kind, Need, Network, Place
 from repair.model import ControlKind, ListName, Outcome
-from repair.probing import Probed, Subject
-from repair.steadiness import Conditions, Kind, Need, Network, Place
-from repair.store import latest_log
+from repair.panel import read
 
 pytestmark = pytest.mark.engine
 
@@ -61,9 +62,9 @@ exit 1
 
 
 def probe(lab: Lab, task: Path, ids: list[str], repeats: int) -> Probed:
-    loaded = native.load(task.parent, task.name.__eq__, lists=False)
-    plan = probing.Plan(tuple(ids), repeats)
-    ended = probing.run(loaded, lab.sandbox, observing.Options(SIDE_BY_SIDE), plan)
+    loaded = read.load(task.parent, task.name.__eq__, lists=False)
+    plan = mint_probe.Plan(tuple(ids), repeats)
+    ended = mint_probe.run(loaded, lab.sandbox, session.Options(SIDE_BY_SIDE), plan)
     assert ended.value is not None, ended.error
     return ended.value
 
@@ -126,7 +127,7 @@ def test_it_leaves_raw_files_and_nothing_that_a_run_takes_up(task: Path, found: 
     work = task.parent / ".repair"
     assert list((work / "journal").iterdir()) == []
     assert len(list((work / "attempts" / task.name).glob("*-probe-*/log"))) == 4 * 6
-    loaded = native.load(task.parent)
+    loaded = read.load(task.parent)
     assert [latest_log(loaded, loaded.tasks[0], kind) for kind in ControlKind] == [None, None]
 
 
@@ -172,7 +173,7 @@ def test_what_cannot_be_observed_leaves_the_rest_of_the_table(lab: Lab, capsys: 
 
 def test_a_task_without_an_image_is_not_probed(lab: Lab) -> None:
     task = write_task(write_panel(lab.fresh()), "acme-nowhere-1", image="repair-test-own/nowhere:1")
-    loaded = native.load(task.parent)
-    ended = probing.run(loaded, lab.sandbox, observing.Options(build=False), probing.Plan((KEEPS,)))
+    loaded = read.load(task.parent)
+    ended = mint_probe.run(loaded, lab.sandbox, session.Options(build=False), mint_probe.Plan((KEEPS,)))
     assert ended.value is None
     assert isinstance(ended.error, ImageError)

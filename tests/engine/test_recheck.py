@@ -16,12 +16,13 @@ import pytest
 
 from engine.lab import P2P, SIDE_BY_SIDE, Lab, added, record, write_panel, write_task
 from engine.mints import note
-from repair import pipeline, runner
-from repair.check import Soundness, examine, examine_all
-from repair.formats import native
+from repair import pipeline
+from repair.controls import runner
+from repair.controls.session import Event, Options, controls
 from repair.model import Observed, Outcome, Task
-from repair.observing import Event, Options, controls
+from repair.panel import read
 from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine, examine_all
 
 pytestmark = pytest.mark.engine
 
@@ -77,7 +78,7 @@ def policy(recheck: int) -> str:
 def run(lab: Lab, panel: Path) -> tuple[dict[str, Result], list[Event]]:
     """`repair run`: its results, and the controls that were no journalled ones."""
     told: list[Event] = []
-    results = pipeline.run(native.load(panel), lab.sandbox, Options(jobs=SIDE_BY_SIDE), told.append)
+    results = pipeline.run(read.load(panel), lab.sandbox, Options(jobs=SIDE_BY_SIDE), told.append)
     started = [event for event in told if event.what.endswith(": started")]
     return {result.task.instance_id: result for result in results}, started
 
@@ -98,7 +99,7 @@ def panel(lab: Lab) -> Path:
         ids = [f"{T}::{test}" for test in tests]
         write_task(panel, name, p2p=[*P2P, *ids], tests=added({T: TURNS}))
     seen = {f"{T}::{test}": outcomes for test, outcomes in FIRST.items()}
-    for task in native.load(panel, BEFORE.__contains__).tasks:
+    for task in read.load(panel, BEFORE.__contains__).tasks:
         note_first(lab, panel, task, seen)
     return panel
 
@@ -155,7 +156,7 @@ def test_what_the_reference_breaks_refuses_after_all_runs(
 def test_the_records_are_sound_and_call_for_these_runs(
     panel: Path, first: tuple[dict[str, Result], list[Event]], tmp_path: Path
 ) -> None:
-    assert {found.soundness for found in examine_all(native.load(panel))} == {Soundness.SOUND}
+    assert {found.soundness for found in examine_all(read.load(panel))} == {Soundness.SOUND}
     copy = tmp_path / "copy"
     shutil.copytree(panel, copy, ignore=shutil.ignore_patterns(".repair"))
     outcomes = copy / "breaks" / "outcomes.json"
@@ -163,7 +164,7 @@ def test_the_records_are_sound_and_call_for_these_runs(
     document["controls"]["oracle"].pop()
     outcomes.unlink()
     outcomes.write_text(json.dumps(document))
-    loaded = native.load(copy, "breaks".__eq__)
+    loaded = read.load(copy, "breaks".__eq__)
     found = examine(loaded, loaded.tasks[0])
     assert found.soundness is Soundness.INCONSISTENT
     assert "holds 2 runs of a control, policy and evidence call for 3" in " ".join(found.details)

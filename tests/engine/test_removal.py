@@ -11,7 +11,7 @@ import pytest
 
 from engine.conftest import BuildImage
 from engine.lab import F2P, PLAIN, Lab, docker
-from repair import observing
+from repair.controls import session
 from repair.errors import ContainerKilled, EngineError
 from repair.sandbox import Container
 
@@ -62,7 +62,7 @@ def test_a_container_that_goes_is_never_taken_for_one_that_lacks_files(lab: Lab)
 
 def test_what_is_read_while_a_run_is_stopped_is_no_evidence(lab: Lab) -> None:
     task = lab.task(F2P)
-    with observing.connect() as sandbox:
+    with session.connect() as sandbox:
         image = sandbox.images.get(task, False, lambda _: None)
 
         def read_while_it_is_stopped() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from engine.lab import Lab, record
 from engine.runners import RUNNERS, TRAPS, WITHOUT_XMLRUNNER, write
-from repair.check import Soundness, examine_all
 from repair.errors import InfrastructureError
-from repair.formats import native
 from repair.model import ControlKind
+from repair.panel import read
 from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine_all
 
 pytestmark = pytest.mark.engine
 
@@ -69,7 +69,7 @@ def test_reports_of_a_kind_of_their_own(results: dict[str, Result], name: str) -
 
 
 def test_the_records_are_sound(panel: Path, results: dict[str, Result]) -> None:
-    found = {one.task.instance_id: one.soundness for one in examine_all(native.load(panel))}
+    found = {one.task.instance_id: one.soundness for one in examine_all(read.load(panel))}
     assert found == {**dict.fromkeys((*RUNNERS, *TRAPS), Soundness.SOUND), ABSENT: Soundness.ABSENT}
 
 

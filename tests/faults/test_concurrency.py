@@ -19,11 +19,11 @@ import pytest
 
 from faults.conftest import Repair, Seen, Start, records
 from faults.live_run import PATIENCE, Docker, LiveRun
-from repair import runs
-from repair.formats import native
+from repair.controls.workspace import Workspace
 from repair.model import Run
-from repair.runs import is_dead
-from repair.store import Workspace
+from repair.panel import read
+from repair.sandbox import run_locks
+from repair.sandbox.run_locks import is_dead
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
@@ -195,7 +195,7 @@ def test_taking_up_a_task_spares_the_temporary_files_of_tasks_with_a_longer_name
 ) -> None:
     make_task("kit-1.0")
     make_task("kit-1.0.1")
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     short, longer = loaded.tasks
     workspace, other = Workspace(loaded, "one"), Workspace(loaded, "other")
     done = threading.Event()
@@ -218,7 +218,7 @@ def test_taking_up_a_task_spares_the_temporary_files_of_tasks_with_a_longer_name
 
 def test_a_run_that_starts_is_not_stopped_by_one_that_takes_up_the_first_task(make_task: MakeTask, panel: Path) -> None:
     make_task("first")
-    loaded = native.load(panel)
+    loaded = read.load(panel)
     (task,) = loaded.tasks
     starting, running = Workspace(loaded, "starting"), Workspace(loaded, "running")
     done = threading.Event()
@@ -269,4 +269,4 @@ def test_a_run_where_process_ids_are_others_is_of_another_host() -> None:
         subprocess.run([*around, *show], capture_output=True, text=True, check=True).stdout.strip()
         for around in ([], container)
     )
-    assert (runs.is_of_this_host(here), runs.is_of_this_host(there)) == (True, False)
+    assert (run_locks.is_of_this_host(here), run_locks.is_of_this_host(there)) == (True, False)

@@ -16,7 +16,8 @@ from engine.lab import write_panel, write_task
 from faults.conftest import Repair, Seen, Start, adds, change, records
 from faults.live_run import Docker, Ended, LiveRun, eventually
 from faults.survival import assert_survived, copy, undisturbed
-from repair import errors, junit
+from repair import errors
+from repair.outcomes import junit
 from repair.sandbox import LOG_BYTES, PIDS
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from repair.formats import commands
+from repair.formats.base import RowError, Wants
 from repair.formats.commands import ACTIVATE
-from repair.formats.draft import RowError, Wants
-from repair.formats.verifier import BEGIN, END
+from repair.outcomes.rewards import BEGIN, END
 
 NO_WISHES = Wants()
 PROGRAMS = ("pytest", "python", "pip", "conda", "make", "tox")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from repair.formats import swebench
-from repair.formats.draft import RowError, Wants
-from repair.formats.gym import FORMAT, REPOS
+from repair.formats.base import RowError, Wants
+from repair.formats.rows import swebench
+from repair.formats.rows.swe_gym import FORMAT, REPOS
 
 PATCH = "diff --git a/dvc/ledger.py b/dvc/ledger.py\n--- a/dvc/ledger.py\n+++ b/dvc/ledger.py\n@@ -1 +1 @@\n-a\n+b\n"
 TESTS = PATCH.replace("dvc/ledger.py", "tests/test_ledger.py")

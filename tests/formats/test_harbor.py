@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from repair import diff
-from repair.formats import tomls
-from repair.formats.draft import RowError, Wants
-from repair.formats.harbor import FORMAT, verifier
+from repair.formats.base import RowError, Wants
+from repair.formats.directories.harbor import FORMAT, verifier
+from repair.panel import patches, tomls
 
 FIX = "diff --git a/sums.py b/sums.py\n--- a/sums.py\n+++ b/sums.py\n@@ -1 +1 @@\n-a - b\n+a + b\n"
 TESTS = "diff --git a/tests/t.py b/tests/t.py\n--- a/tests/t.py\n+++ b/tests/t.py\n@@ -1 +1 @@\n-1\n+it's 'TestAll'\n"
@@ -283,7 +282,7 @@ def test_every_call_of_a_runner_is_kept(calls: str, said: tuple[str, ...], tmp_p
 def test_a_bug_patch_is_the_entry_and_its_reverse_the_reference(tmp_path: Path) -> None:
     draft = FORMAT.draft(a_task(tmp_path, config=json.dumps(SMITH)), NO_WISHES)
     assert draft.entry_patch == FIX.encode()
-    assert draft.oracle_patch == diff.reverse(FIX.encode())
+    assert draft.oracle_patch == patches.reverse(FIX.encode())
 
 
 BRANCH = "FROM acme/base\nRUN git fetch && git checkout acme__ledger.1a2b3c4d.func__9x8y\n"

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from formats import rows
-from repair.documents import sha256
+from repair.controls.workspace import tree_digest
 from repair.errors import UsageError
-from repair.formats import imported, native
-from repair.formats.draft import Draft, RowError
-from repair.formats.sources import Container, Item
-from repair.store import tree_digest
+from repair.formats import source as formats_source
+from repair.formats.base import Draft, RowError
+from repair.formats.raw.row_files import Container, Item
+from repair.panel import read
+from repair.records.documents import sha256
 
 RAW = b'{"instance_id":  "acme__ledger-7", "extra": 1.50}'
 DRAFT = Draft(
@@ -36,7 +37,7 @@ def item(container: Container = Container.LINES, raw: bytes = RAW) -> Item:
 
 
 def written(panel: Path, draft: Draft = DRAFT, container: Container = Container.LINES) -> Path:
-    imported.write(panel, draft, "swe-bench", item(container), None)
+    formats_source.write(panel, draft, "swe-bench", item(container), None)
     return panel / draft.instance_id
 
 
@@ -77,8 +78,8 @@ def test_a_task_and_its_row_are_written_and_nothing_else(panel: Path) -> None:
 @pytest.mark.parametrize("container", list(Container)[:4])
 def test_what_is_written_is_read_again(panel: Path, container: Container) -> None:
     directory = written(panel, container=container)
-    source = imported.read(directory)
-    assert source == imported.Source("swe-bench", container, "rows.jsonl", 3, sha256(RAW), directory / "source")
+    source = formats_source.read(directory)
+    assert source == formats_source.Source("swe-bench", container, "rows.jsonl", 3, sha256(RAW), directory / "source")
     assert source.row() == RAW
 
 
@@ -100,42 +101,42 @@ def test_a_draft_s_files(panel: Path, change: dict[str, Any], file: str, content
 
 
 def test_a_file_s_name_that_is_no_text_is_spelt(panel: Path) -> None:
-    imported.write(panel, DRAFT, "swe-bench", replace(item(), file="caf\udce9.jsonl"), None)
+    formats_source.write(panel, DRAFT, "swe-bench", replace(item(), file="caf\udce9.jsonl"), None)
     assert json.loads((panel / DRAFT.instance_id / "source.json").read_bytes())["file"] == "caf\\udce9.jsonl"
-    assert imported.read(panel / DRAFT.instance_id) is not None
+    assert formats_source.read(panel / DRAFT.instance_id) is not None
 
 
 def test_a_directory_is_kept_whole(panel: Path, tmp_path: Path) -> None:
     tree = rows.harbor(tmp_path / "harbor", files={"solution/run": "#!/bin/sh\n", ".hidden/a": b"\xff"})
     (tree / "solution" / "run").chmod(0o755)
-    imported.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
+    formats_source.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
     directory = panel / DRAFT.instance_id
     assert rows.tree(directory / "source") == rows.tree(tree)
     assert rows.tree(directory / "environment") == rows.tree(tree / "environment")
     assert (directory / "source" / "solution" / "run").stat().st_mode & 0o111
-    source = imported.read(directory)
+    source = formats_source.read(directory)
     assert source is not None
     assert source.sha256 == tree_digest(tree)
 
 
 def test_environment_is_taken_over_only_where_it_builds(panel: Path, tmp_path: Path) -> None:
     tree = rows.harbor(tmp_path / "harbor", files={"environment/Dockerfile": None})
-    imported.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
+    formats_source.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
     assert not (panel / DRAFT.instance_id / "environment").exists()
 
 
 @pytest.mark.parametrize("raw", [b" \t" + RAW, RAW + b" \r\n", b"\n" + RAW + b"\n "], ids=["before", "behind", "both"])
 @pytest.mark.parametrize("container", [Container.LINES, Container.ARRAY, Container.OBJECT], ids=str)
 def test_blanks_around_a_row_are_none_of_it(panel: Path, container: Container, raw: bytes) -> None:
-    imported.write(panel, DRAFT, "swe-bench", item(container, raw), None)
-    source = imported.read(panel / DRAFT.instance_id)
+    formats_source.write(panel, DRAFT, "swe-bench", item(container, raw), None)
+    source = formats_source.read(panel / DRAFT.instance_id)
     assert source is not None
     assert (source.row(), source.sha256) == (RAW, sha256(RAW))
 
 
 def test_blanks_around_a_parquet_file_are_its_bytes(panel: Path) -> None:
-    imported.write(panel, DRAFT, "swe-bench", item(Container.PARQUET, b"\n \t"), None)
-    source = imported.read(panel / DRAFT.instance_id)
+    formats_source.write(panel, DRAFT, "swe-bench", item(Container.PARQUET, b"\n \t"), None)
+    source = formats_source.read(panel / DRAFT.instance_id)
     assert source is not None
     assert source.row() == b"\n \t"
 
@@ -154,7 +155,7 @@ def test_what_git_reads_in_a_task_is_noted(
     panel: Path, tmp_path: Path, files: dict[str, str], held: tuple[str, ...]
 ) -> None:
     tree = rows.harbor(tmp_path / "harbor", files=dict(files))
-    notes = imported.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
+    notes = formats_source.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
     assert [note.partition(":")[0] for note in notes] == [f"holds {name}" for name in held]
 
 
@@ -163,7 +164,7 @@ def test_a_task_that_git_cannot_keep_is_refused(panel: Path, tmp_path: Path, fil
     tree = rows.harbor(tmp_path / "harbor", files={file: "x"})
     before = rows.tree(panel)
     with pytest.raises(RowError) as found:
-        imported.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
+        formats_source.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
     assert found.value.field.casefold() == file[: file.casefold().index(".git") + 4].casefold()
     assert "cannot be kept in git" in found.value.problem
     assert rows.tree(panel) == before
@@ -176,7 +177,7 @@ def test_a_task_that_git_cannot_keep_is_refused(panel: Path, tmp_path: Path, fil
 def test_a_name_that_can_be_a_directory(panel: Path, name: str) -> None:
     directory = written(panel, replace(DRAFT, instance_id=name))
     assert directory.parent == panel
-    (task,) = native.load(panel).tasks
+    (task,) = read.load(panel).tasks
     assert (task.instance_id, task.f2p, task.p2p) == (name, rows.F2P, rows.P2P)
 
 
@@ -207,7 +208,7 @@ BAD_NAMES = {
 def test_a_name_that_can_be_none(panel: Path, name: str, said: str) -> None:
     before = rows.tree(panel.parent)
     with pytest.raises(RowError) as found:
-        imported.write(panel, replace(DRAFT, instance_id=name), "swe-bench", item(), None)
+        formats_source.write(panel, replace(DRAFT, instance_id=name), "swe-bench", item(), None)
     assert found.value.field == "instance_id"
     assert said in found.value.problem
     assert found.value.problem.isprintable()
@@ -236,7 +237,7 @@ BAD_KEYS: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_a_task_that_would_not_load_is_not_written(panel: Path, change: dict[str, Any], field: str, said: str) -> None:
     before = rows.tree(panel)
     with pytest.raises(RowError) as found:
-        imported.write(panel, replace(DRAFT, **change), "swe-bench", item(), None)
+        formats_source.write(panel, replace(DRAFT, **change), "swe-bench", item(), None)
     assert (found.value.field, said in found.value.problem) == (field, True), found.value
     assert len(found.value.problem) < 300
     assert rows.tree(panel) == before
@@ -247,7 +248,7 @@ def test_a_text_with_half_a_character_is_not_written(panel: Path, change: dict[s
     """JSON can spell it, and no reader of task.json takes it."""
     before = rows.tree(panel)
     with pytest.raises(RowError) as found:
-        imported.write(panel, replace(DRAFT, **change), "swe-bench", item(), None)
+        formats_source.write(panel, replace(DRAFT, **change), "swe-bench", item(), None)
     assert str(found.value).isprintable()
     assert rows.tree(panel) == before
 
@@ -255,13 +256,13 @@ def test_a_text_with_half_a_character_is_not_written(panel: Path, change: dict[s
 def test_the_longest_id_is_kept(panel: Path) -> None:
     longest = "t" * 4096
     written(panel, replace(DRAFT, f2p=(longest,)))
-    assert native.load(panel).tasks[0].f2p == (longest,)
+    assert read.load(panel).tasks[0].f2p == (longest,)
 
 
 @pytest.mark.parametrize("lists", [((), rows.P2P), (rows.F2P, ()), ((), ())], ids=["no F2P", "no P2P", "neither"])
 def test_an_empty_list_is_data(panel: Path, lists: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
     written(panel, replace(DRAFT, f2p=lists[0], p2p=lists[1]))
-    (task,) = native.load(panel).tasks
+    (task,) = read.load(panel).tasks
     assert (task.f2p, task.p2p) == lists
 
 
@@ -269,7 +270,7 @@ def test_an_empty_list_is_data(panel: Path, lists: tuple[tuple[str, ...], tuple[
 
 
 def test_a_native_task_has_no_source(panel: Path) -> None:
-    assert imported.read(panel) is None
+    assert formats_source.read(panel) is None
 
 
 SOURCES: dict[str, tuple[Any, str]] = {
@@ -290,7 +291,7 @@ def test_a_source_that_is_not_ours_is_refused(panel: Path, change: dict[str, Any
     document = {**json.loads(file.read_bytes()), **change}
     file.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
     with pytest.raises(UsageError) as found:
-        imported.read(directory)
+        formats_source.read(directory)
     assert said in str(found.value)
     assert str(directory) in str(found.value)
 
@@ -304,7 +305,7 @@ def test_a_source_that_is_no_object_is_refused(panel: Path, content: bytes) -> N
     directory = written(panel)
     (directory / "source.json").write_bytes(content)
     with pytest.raises(UsageError, match=r"source\.json is not what an import wrote"):
-        imported.read(directory)
+        formats_source.read(directory)
 
 
 @pytest.mark.parametrize("container", [Container.LINES, Container.PARQUET], ids=str)
@@ -316,13 +317,13 @@ def test_a_row_that_is_another_is_refused(panel: Path, how: str, container: Cont
     row.write_bytes(row.read_bytes().replace(RAW, rest))
     said = "is not what" if how == "edited" or container is Container.PARQUET else "is not what an import wrote"
     with pytest.raises(UsageError, match=said):
-        imported.read(directory)
+        formats_source.read(directory)
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "removed", "made executable", "gone"])
 def test_a_directory_that_is_another_is_refused(panel: Path, tmp_path: Path, change: str) -> None:
     tree = rows.harbor(tmp_path / "harbor")
-    imported.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
+    formats_source.write(panel, DRAFT, "harbor", Item(Container.DIRECTORY, tree.name, 1, b"", None), tree)
     source = panel / DRAFT.instance_id / "source"
     match change:
         case "edited":
@@ -336,4 +337,4 @@ def test_a_directory_that_is_another_is_refused(panel: Path, tmp_path: Path, cha
         case _:
             source.rename(panel / "elsewhere")
     with pytest.raises(UsageError, match="is not what was imported"):
-        imported.read(panel / DRAFT.instance_id)
+        formats_source.read(panel / DRAFT.instance_id)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.formats import lists
-from repair.formats.draft import RowError
+from repair.formats.base import RowError
+from repair.formats.raw import lists
 
 CHARS = st.sampled_from([*"ab'\"\\[](){},: \n\t/", "é", "ü", "😀", "\u2028", "\x85", "\x0c", "\x1c", "\0"])
 IDS = st.lists(st.text(CHARS, max_size=8) | st.sampled_from(["t.py::test_a[x, y]", "A > B", "it's"]), max_size=6)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from repair.formats.draft import Carried, RowError, Wants
-from repair.formats.live import FORMAT
+from repair.formats.base import Carried, RowError, Wants
+from repair.formats.rows.swebench_live import FORMAT
 
 PATCH = "diff --git a/src/ledger.c b/src/ledger.c\n--- a/src/ledger.c\n+++ b/src/ledger.c\n@@ -1 +1 @@\n-a\n+b\n"
 TESTS = PATCH.replace("src/ledger.c", "tests/test_ledger.py")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from repair.formats import commands
-from repair.formats.draft import Draft, RowError, Wants
-from repair.formats.multi import FORMAT
+from repair.formats.base import Draft, RowError, Wants
+from repair.formats.rows.multi_swebench import FORMAT
 
 MONEY = "src/main/java/Money.java"
 FIX = f"diff --git a/{MONEY} b/{MONEY}\n--- a/{MONEY}\n+++ b/{MONEY}\n@@ -1 +1 @@\n-a\n+b\n"

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from repair.errors import UsageError
-from repair.formats import lists, parquet, sources
-from repair.formats.draft import RowError
-from repair.formats.sources import Container
+from repair.formats.base import RowError
+from repair.formats.raw import lists, parquet, row_files
+from repair.formats.raw.row_files import Container
 
 NOON = datetime.datetime(2025, 1, 2, 12, tzinfo=datetime.UTC)
 SCHEMA = pa.schema(
@@ -120,7 +120,7 @@ def test_a_row_is_a_file_with_the_values_that_it_says(tmp_path: Path) -> None:
 
 
 def test_rows_are_items_of_their_file(tmp_path: Path) -> None:
-    found = list(sources.rows(written(tmp_path, table(1, 2), "any.name"), "data/any.name"))
+    found = list(row_files.rows(written(tmp_path, table(1, 2), "any.name"), "data/any.name"))
     assert [(item.container, item.place) for item in found] == [
         (Container.PARQUET, "data/any.name row 1"),
         (Container.PARQUET, "data/any.name row 2"),

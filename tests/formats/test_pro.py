@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from repair.formats import commands
-from repair.formats.draft import Draft, RowError, Wants
-from repair.formats.pro import FORMAT
+from repair.formats.base import Draft, RowError, Wants
+from repair.formats.rows.swebench_pro import FORMAT
 
 COMMIT = "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334"
 CHECKOUT = f"git checkout {COMMIT} -- tests/test_money.py tests/test_due.py"

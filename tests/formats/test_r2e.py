@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from repair.formats.draft import Draft, RowError, Wants
-from repair.formats.r2e import FORMAT, is_test
+from repair.formats.base import Draft, RowError, Wants
+from repair.formats.rows.r2e_gym import FORMAT, is_test
 
 OLD, NEW = "aaaa1111bbbb2222cccc3333dddd4444eeee5555", "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334"
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair.formats import rawjson
-from repair.formats.lists import without
+from repair.formats.raw import json_text
+from repair.formats.raw.lists import without
 
 BLANKS = st.sampled_from(["", " ", "  ", "\n", "\r\n", "\n    ", "\t", " \n\t "])
 NUMBERS = st.sampled_from(
@@ -108,7 +108,7 @@ def test_a_row_without_some_ids_says_all_else(
 ) -> None:
     text, ids, members = row
     gone = choice(ids)
-    found = rawjson.replace_values(text, dropping(gone))
+    found = json_text.replace_values(text, dropping(gone))
     wanted = json.loads(text)
     wanted["FAIL_TO_PASS"] = [test for test in ids if test not in gone]
     assert same(json.loads(found), wanted)
@@ -124,7 +124,7 @@ def test_outside_of_the_list_not_a_character_changes(row: tuple[str, list[str], 
     text, ids, members = row
     array = dict(members)["FAIL_TO_PASS"]
     trimmed = without(array, set(ids[::2]).__contains__)
-    found = rawjson.replace_values(text, dropping(set(ids[::2])))
+    found = json_text.replace_values(text, dropping(set(ids[::2])))
     assert found in {
         text[: at.start()] + trimmed + text[at.start() + len(array) :] for at in re.finditer(re.escape(array), text)
     }
@@ -137,18 +137,18 @@ def test_where_nothing_goes_the_text_is_the_same(
 ) -> None:
     text, _, _ = row
     change = dropping(set()) if changes_nothing else {}
-    assert rawjson.replace_values(text, change) == text
+    assert json_text.replace_values(text, change) == text
 
 
 @given(arrays(), st.data())
 def test_items_that_stay_keep_their_spelling(array: tuple[str, list[str]], data: st.DataObject) -> None:
     text, ids = array
     gone = set(data.draw(st.lists(st.sampled_from(ids)))) if ids else set()
-    before = {span: text[slice(*span)] for _, span in rawjson.elements(text)}
-    kept = [spelling for (test, _), spelling in zip(rawjson.elements(text), before.values(), strict=True)]
+    before = {span: text[slice(*span)] for _, span in json_text.elements(text)}
+    kept = [spelling for (test, _), spelling in zip(json_text.elements(text), before.values(), strict=True)]
     found = without(text, gone.__contains__)
     stays = [spelling for spelling, test in zip(kept, ids, strict=True) if test not in gone]
-    assert [found[slice(*span)] for _, span in rawjson.elements(found)] == stays
+    assert [found[slice(*span)] for _, span in json_text.elements(found)] == stays
 
 
 LAYOUTS = {
@@ -180,24 +180,24 @@ def test_layout(text: str, gone: set[str], found: str) -> None:
 
 def test_a_key_that_stands_twice_changes_twice() -> None:
     text = '{"FAIL_TO_PASS": ["a"], "x": 1, "FAIL_TO_PASS": ["a", "b"]}'
-    assert rawjson.replace_values(text, dropping({"a"})) == '{"FAIL_TO_PASS": [], "x": 1, "FAIL_TO_PASS": ["b"]}'
+    assert json_text.replace_values(text, dropping({"a"})) == '{"FAIL_TO_PASS": [], "x": 1, "FAIL_TO_PASS": ["b"]}'
 
 
 def test_a_key_is_known_by_what_its_escapes_mean() -> None:
     text = r'{"FAIL\u005fTO_PASS": ["a", "b"]}'
-    assert rawjson.replace_values(text, dropping({"a"})) == r'{"FAIL\u005fTO_PASS": ["b"]}'
+    assert json_text.replace_values(text, dropping({"a"})) == r'{"FAIL\u005fTO_PASS": ["b"]}'
 
 
 def test_the_keys_of_an_inner_object_are_no_columns() -> None:
     text = '{"x": {"FAIL_TO_PASS": ["a"]}, "FAIL_TO_PASS": ["a", "b"]}'
-    assert rawjson.replace_values(text, dropping({"a"})) == '{"x": {"FAIL_TO_PASS": ["a"]}, "FAIL_TO_PASS": ["b"]}'
+    assert json_text.replace_values(text, dropping({"a"})) == '{"x": {"FAIL_TO_PASS": ["a"]}, "FAIL_TO_PASS": ["b"]}'
 
 
 @settings(max_examples=60)
 @given(rows())
 def test_members_are_where_they_stand(row: tuple[str, list[str], list[tuple[str, str]]]) -> None:
     text, _, members = row
-    found = list(rawjson.members(text))
+    found = list(json_text.members(text))
     assert [(key, text[slice(*value)]) for key, _, value in found] == members
     assert all(json.loads("{" + text[slice(*whole)] + "}").keys() == {key} for key, whole, _ in found)
 
@@ -215,7 +215,7 @@ BROKEN = {
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_array_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected|Expecting|Invalid"):
-        list(rawjson.elements(text))
+        list(json_text.elements(text))
 
 
 BROKEN_OBJECTS = {
@@ -230,11 +230,11 @@ BROKEN_OBJECTS = {
 @pytest.mark.parametrize("text", BROKEN_OBJECTS.values(), ids=BROKEN_OBJECTS)
 def test_what_is_no_object_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected|Expecting"):
-        list(rawjson.members(text))
+        list(json_text.members(text))
 
 
 def test_values_are_read_as_json_reads_them() -> None:
-    values = [value for value, _ in rawjson.elements('[NaN, 1e400, 1.10, "\\ud800", ' + "9" * 400 + "]")]
+    values = [value for value, _ in json_text.elements('[NaN, 1e400, 1.10, "\\ud800", ' + "9" * 400 + "]")]
     assert math.isnan(values[0])
     assert values[1:] == [math.inf, 1.1, "\ud800", int("9" * 400)]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from repair.formats.draft import Carried, RowError, RowFormat, Wants
-from repair.formats.rebench import V1, V2
+from repair.formats.base import Carried, RowError, RowFormat, Wants
+from repair.formats.rows.swe_rebench import V1, V2
 
 PATCH = "diff --git a/src/ledger.py b/src/ledger.py\n--- a/src/ledger.py\n+++ b/src/ledger.py\n@@ -1 +1 @@\n-a\n+b\n"
 TESTS = PATCH.replace("src/ledger.py", "tests/test_ledger.py")

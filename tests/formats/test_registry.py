@@ -10,7 +10,7 @@ import pytest
 
 from repair.errors import UsageError
 from repair.formats import registry
-from repair.formats.draft import DirectoryFormat, Row, RowError, RowFormat, Wants
+from repair.formats.base import DirectoryFormat, Row, RowError, RowFormat, Wants
 
 PATCH = "--- a/ledger/sums.py\n+++ b/ledger/sums.py\n@@ -1 +1 @@\n-a\n+b\n"
 TESTS = PATCH.replace("ledger/sums.py", "tests/test_sums.py")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from repair import diff
-from repair.formats.draft import RowError, Wants
-from repair.formats.smith import FORMAT
+from repair.formats.base import RowError, Wants
+from repair.formats.rows.swe_smith import FORMAT
+from repair.panel import patches
 
 BUG = (
     "diff --git a/ledger/sums.py b/ledger/sums.py\n"
@@ -41,7 +41,7 @@ def test_a_row_as_published() -> None:
     assert draft.instance_id == "acme__ledger.1a2b3c4d.func_basic__9x8y7z"
     assert draft.image == "acme/swesmith.x86_64.acme_1776_ledger.1a2b3c4d"
     assert draft.entry_patch == BUG.encode()
-    assert draft.oracle_patch == diff.reverse(BUG.encode())
+    assert draft.oracle_patch == patches.reverse(BUG.encode())
     assert draft.tests_patch is None
     assert (draft.f2p, draft.p2p) == (("tests/test_sums.py::test_total",), ("tests/test_sums.py::test_none",))
     assert (draft.instruction, draft.base_commit) == ("Totals are differences.", None)

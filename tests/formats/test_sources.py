@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from memory import PEAK
 
 from repair.errors import UsageError
-from repair.formats import sources
-from repair.formats.sources import Container, Item
+from repair.formats.raw import row_files
+from repair.formats.raw.row_files import Container, Item
 
 BOM = codecs.BOM_UTF8
 PRETTY = b'{\n  "a": 1.10,\n  "b": "\\u00e9"\n}\n'
@@ -29,7 +29,7 @@ PRETTY = b'{\n  "a": 1.10,\n  "b": "\\u00e9"\n}\n'
 def read(directory: Path, content: bytes, name: str = "rows.json") -> list[Item]:
     file = directory / name
     file.write_bytes(content)
-    return list(sources.rows(file, name))
+    return list(row_files.rows(file, name))
 
 
 def refusal(directory: Path, content: bytes, name: str = "rows.json") -> UsageError:
@@ -88,7 +88,7 @@ def test_rows_stand_in_what_the_caller_says(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_bytes(b'{"a": 1}\n')
     (tmp_path / "r.json").write_bytes(b'[{"a": 1}]')
     for name in ("r.jsonl", "r.json"):
-        assert [item.place for item in sources.rows(tmp_path / name, f"data/{name}")] == [f"data/{name} row 1"]
+        assert [item.place for item in row_files.rows(tmp_path / name, f"data/{name}")] == [f"data/{name} row 1"]
 
 
 def test_a_file_that_is_one_row_is_its_own_place(tmp_path: Path) -> None:
@@ -267,12 +267,12 @@ def test_a_number_without_end_in_an_array_is_told_in_plain_words(tmp_path: Path)
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: No such file"):
-        list(sources.rows(tmp_path / "rows.jsonl", "rows.jsonl"))
+        list(row_files.rows(tmp_path / "rows.jsonl", "rows.jsonl"))
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
-        list(sources.rows(tmp_path, "rows"))
+        list(row_files.rows(tmp_path, "rows"))
 
 
 # Root imports first: the interpreter's own files may be closed to everybody else.
@@ -338,7 +338,7 @@ def test_lines_stream_however_long_the_file_is(tmp_path: Path) -> None:
 def test_the_first_row_comes_before_the_rest_is_read(tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
     file.write_bytes(b'{"a": 1}\n' * 9)
-    found = sources.rows(file, "r.jsonl")
+    found = row_files.rows(file, "r.jsonl")
     assert next(found).number == 1
     os.truncate(file, 0)
     assert sum(1 for _ in found) <= 8
@@ -346,7 +346,7 @@ def test_the_first_row_comes_before_the_rest_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.json"])
 def test_a_line_that_is_longer_than_any_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(sources, "MAX_ROW", 100)
+    monkeypatch.setattr(row_files, "MAX_ROW", 100)
     content = b'{"a": 1}\n{"a": "' + b"x" * 90 + b'"}\n{"a": 3}\n'
     assert len(read(tmp_path, content, name)) == 3
     with pytest.raises(UsageError, match=f"{name} line 2 is longer than"):
@@ -354,7 +354,7 @@ def test_a_line_that_is_longer_than_any_row(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_array_that_is_larger_than_can_be_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_JSON", 20)
+    monkeypatch.setattr(row_files, "MAX_JSON", 20)
     assert len(read(tmp_path, b'[{"a": 1},{"a": 22}]')) == 2
     assert "is larger than" in refusal(tmp_path, b'[{"a": 1},{"a": 222}]').message
 
@@ -369,7 +369,7 @@ def test_the_files_of_a_directory(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b'{"a": 1}')
     (tmp_path / "folder.json").mkdir()
-    found = [file.relative_to(tmp_path).as_posix() for file in sources.row_files(tmp_path)]
+    found = [file.relative_to(tmp_path).as_posix() for file in row_files.row_files(tmp_path)]
     assert found == wanted
 
 
@@ -377,7 +377,7 @@ def test_a_directory_below_a_hidden_one_is_not_hidden(tmp_path: Path) -> None:
     inner = tmp_path / ".cache" / "panel"
     inner.mkdir(parents=True)
     (inner / "rows.json").write_bytes(b"[]")
-    assert sources.row_files(inner) == [inner / "rows.json"]
+    assert row_files.row_files(inner) == [inner / "rows.json"]
 
 
 @pytest.mark.parametrize("name", ["r.jsonl.gz", "r.json.gz", "data/r.NDJSON.GZ"])
@@ -386,14 +386,14 @@ def test_a_packed_file_of_a_directory_is_not_passed_over(tmp_path: Path, name: s
     (tmp_path / "a.jsonl").write_bytes(b'{"a": 1}\n')
     (tmp_path / name).write_bytes(gzip.compress(b'{"a": 2}\n'))
     with pytest.raises(UsageError, match=f"{name} is packed with gzip; unpack it first"):
-        sources.row_files(tmp_path)
+        row_files.row_files(tmp_path)
 
 
 def test_other_packed_files_are_passed_over(tmp_path: Path) -> None:
     for name in (".r.jsonl.gz", "logs.tar.gz", "r.csv.gz"):
         (tmp_path / name).write_bytes(gzip.compress(b""))
-    assert sources.row_files(tmp_path) == []
+    assert row_files.row_files(tmp_path) == []
 
 
 def test_a_directory_without_files_of_rows(tmp_path: Path) -> None:
-    assert sources.row_files(tmp_path) == []
+    assert row_files.row_files(tmp_path) == []

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from repair.formats.draft import Wants
-from repair.formats.swebench import CLASSIC, FIVE
+from repair.formats.base import Wants
+from repair.formats.rows.swebench import CLASSIC, FIVE
 
 PATCH = "diff --git a/src/sums.js b/src/sums.js\n--- a/src/sums.js\n+++ b/src/sums.js\n@@ -1 +1 @@\n-a\n+b\n"
 TESTS = PATCH.replace("src/", "test/")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from repair.errors import UsageError
-from repair.formats.draft import RowError, Wants
-from repair.formats.task_repo import FORMAT
+from repair.formats.base import RowError, Wants
+from repair.formats.directories.swebench_repo import FORMAT
 
 FIX = "diff --git a/sums.py b/sums.py\n--- a/sums.py\n+++ b/sums.py\n@@ -1 +1 @@\n-a - b\n+a + b\n"
 TESTS = "diff --git a/tests/t.py b/tests/t.py\n--- a/tests/t.py\n+++ b/tests/t.py\n@@ -1 +1 @@\n-1\n+2\n"

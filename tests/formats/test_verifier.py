@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from repair.errors import NoEvidence
-from repair.formats.verifier import REWARD_JSON, REWARD_TEXT, reward
+from repair.outcomes.rewards import REWARD_JSON, REWARD_TEXT, reward
 
 REWARDS: dict[str, tuple[dict[str, bytes], float]] = {
     "the text": ({REWARD_TEXT: b"1\n"}, 1.0),

@@ -11,12 +11,13 @@ import records
 from formats import rows
 
 from fuzz.targets import ADD, KEEP, ORACLE, PLAIN_PANEL, PLAIN_TASK, SEPARATOR, TASK
-from repair import store
-from repair.archive import Entry, pack
-from repair.formats import imported, native
-from repair.formats.draft import Wants
-from repair.importing import Choice, run
+from repair.controls import workspace as controls_workspace
+from repair.formats import source
+from repair.formats.base import Wants
+from repair.formats.importing import Choice, run
 from repair.model import Observed, Outcome
+from repair.panel import read
+from repair.sandbox.archive import Entry, pack
 
 TESTS = Path(__file__).parents[1]
 
@@ -105,10 +106,14 @@ def of_written(directory: Path) -> list[bytes]:
     grouped = {KEEP[4]: Observed(Outcome.PASSED, "", {f"{KEEP[4]}[x]": Outcome.PASSED})}
     found = []
     for empty, oracle in (({}, {}), (lost, lost), (grouped, grouped), ({}, {ADD: records.FAILED})):
-        for name in (store.RECORD, store.OUTCOMES):
+        for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES):
             (where / name).unlink(missing_ok=True)
         records.write(where, empty, oracle)
-        found.append(SEPARATOR.join((where / name).read_bytes() for name in (store.RECORD, store.OUTCOMES)))
+        found.append(
+            SEPARATOR.join(
+                (where / name).read_bytes() for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES)
+            )
+        )
         found.append(found[-1] + SEPARATOR + of_mints(directory)[0])
     return found
 
@@ -151,7 +156,7 @@ def of_sources(directory: Path) -> list[bytes]:
     for name, build in rows.EVERY.items():
         file = rows.jsonl(directory / f"{name}.jsonl", [build()])
         run(file, directory / f"panel-{name}", Choice(), Wants())
-        found += [each.read_bytes() for each in (directory / f"panel-{name}").glob(f"*/{imported.FILE}")]
+        found += [each.read_bytes() for each in (directory / f"panel-{name}").glob(f"*/{source.FILE}")]
     return found
 
 
@@ -161,8 +166,8 @@ def of_journals(directory: Path) -> list[bytes]:
     (where.parent / "panel.toml").write_bytes(PLAIN_PANEL)
     (where / "task.json").write_bytes(PLAIN_TASK)
     (where / "oracle.patch").write_bytes(ORACLE)
-    loaded = native.load(where.parent)
-    workspace = store.Workspace(loaded, "seeds")
+    loaded = read.load(where.parent)
+    workspace = controls_workspace.Workspace(loaded, "seeds")
     members = {KEEP[0]: Observed(Outcome.FAILED, "x", {f"{KEEP[0]}[a]": Outcome.FAILED})}
     kept = records.run((ADD,), tuple(KEEP), oracle=True, other=members)
     workspace.note(loaded.tasks[0], "key", kept, ())

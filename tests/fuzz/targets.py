@@ -20,12 +20,21 @@ from pathlib import Path
 import records
 from formats import rows as rows_
 
-from repair import archive, check, diff, frameworks, importing, junit, minted, record, reports, resolve, store, touched
-from repair.documents import outcomes_json, read_outcomes
+from repair.controls import workspace as controls_workspace
 from repair.errors import NoEvidence, RepairError, ReportError, StoreError, UsageError
-from repair.formats import imported, native, sources
-from repair.formats.draft import Wants
-from repair.templates import CANDIDATES, can_be_listed, choose
+from repair.formats import importing
+from repair.formats import source as formats_source
+from repair.formats.base import Wants
+from repair.formats.raw import row_files
+from repair.mint import document as mint_document
+from repair.outcomes import junit, lookup, plugin_log, report_files
+from repair.outcomes.frameworks import plan
+from repair.outcomes.spelling import CANDIDATES, can_be_listed, choose
+from repair.panel import patches, read
+from repair.records import check
+from repair.records.diff import touched
+from repair.records.documents import outcomes_json, read_outcomes
+from repair.sandbox import archive
 
 Target = Callable[[bytes, Path], None]
 
@@ -48,10 +57,10 @@ def report(data: bytes, directory: Path) -> None:
         found = junit.read(io.BytesIO(data), "report.xml")
         assert junit.read(io.BytesIO(data), "report.xml") == found
         assert set(junit.outcomes(found.cases)) == {case.id for case in found.cases if case.name}
-        resolve.by_node_id(found.cases)
+        lookup.by_node_id(found.cases)
     file = directory / "report.xml"
     file.write_bytes(data)
-    reports.read_all([file], None)
+    report_files.read_all([file], None)
 
 
 def ids(data: bytes, directory: Path) -> None:
@@ -60,33 +69,33 @@ def ids(data: bytes, directory: Path) -> None:
     file = directory / "ids"
     file.write_bytes(lines)
     try:
-        listed = reports.read_ids(file)
+        listed = report_files.read_ids(file)
         cases = junit.read(io.BytesIO(*rest), "report.xml").cases
     except RepairError:
         return
     listed += [case.id for case in cases[:3]]
     assert choose(listed, cases, CANDIDATES[0]).template in CANDIDATES
-    assert resolve.forward(listed, cases).keys() == set(listed)
-    for framework in ("", *resolve.HOLDERS):
+    assert lookup.forward(listed, cases).keys() == set(listed)
+    for framework in ("", *lookup.HOLDERS):
         for template in (CANDIDATES[0], CANDIDATES[7], ("{class}.{name}", "{test}")):
-            seen = resolve.of_cases(cases, template, framework)
-            assert resolve.resolve(listed, seen).keys() == set(listed)
-            resolve.everything(seen)
-            resolve.unreadable(seen)
+            seen = lookup.of_cases(cases, template, framework)
+            assert lookup.resolve(listed, seen).keys() == set(listed)
+            lookup.everything(seen)
+            lookup.unreadable(seen)
     all(map(can_be_listed, listed))
 
 
 def events(data: bytes, directory: Path) -> None:
     """The plugin's record: the event lines of pytest's own process, then of its workers."""
     streams = [io.BytesIO(part) for part in data.split(SEPARATOR, FILES)]
-    names = (record.MAIN, *(f"gw{number}" for number in range(FILES)))
-    found = record.read(dict(zip(names, streams, strict=False)))
+    names = (plugin_log.MAIN, *(f"gw{number}" for number in range(FILES)))
+    found = plugin_log.read(dict(zip(names, streams, strict=False)))
     listed = [*found.items, ADD, "tests/test_calc.py", *found.broken, *found.nofile]
     for template in ((), ("{classname}::{name}",), ("{test}",), ("{file}::{suite}::{name}",)):
-        seen = resolve.of_record(found, found.outcomes, template)
-        assert resolve.resolve(listed, seen).keys() == set(listed)
-        resolve.everything(seen)
-        resolve.unreadable(seen)
+        seen = lookup.of_record(found, found.outcomes, template)
+        assert lookup.resolve(listed, seen).keys() == set(listed)
+        lookup.everything(seen)
+        lookup.unreadable(seen)
 
 
 def task(data: bytes, directory: Path) -> None:
@@ -105,12 +114,12 @@ def _load(directory: Path, settings: bytes, document: bytes) -> None:
     (where / TASK / "task.json").write_bytes(document)
     for lists in (True, False):
         with contextlib.suppress(UsageError):
-            loaded = native.load(where, lists=lists)
+            loaded = read.load(where, lists=lists)
             (only,) = loaded.tasks
-            store.inputs(only)
-            store.policy_digest(loaded.policy)
+            controls_workspace.inputs(only)
+            controls_workspace.policy_digest(loaded.policy)
             with contextlib.suppress(RepairError):
-                frameworks.plan(only.framework, only.test_cmd, only.junit)
+                plan.plan(only.framework, only.test_cmd, only.junit)
 
 
 def _panel(directory: Path) -> Path:
@@ -122,15 +131,15 @@ def _panel(directory: Path) -> Path:
 
 def patch(data: bytes, directory: Path) -> None:
     """A diff: its files, its problems, and its reverse, which is of as many files."""
-    files = diff.files(data)
-    diff.problems(data)
+    files = patches.files(data)
+    patches.problems(data)
     try:
-        undone = diff.reverse(data)
+        undone = patches.reverse(data)
     except UsageError:
         return
-    assert len(diff.files(undone)) == len(files)
+    assert len(patches.files(undone)) == len(files)
     with contextlib.suppress(UsageError):
-        diff.reverse(undone)
+        patches.reverse(undone)
 
 
 def links(data: bytes, directory: Path) -> None:
@@ -156,15 +165,19 @@ def written(data: bytes, directory: Path) -> None:
     where = _panel(directory) / TASK
     (where.parent / "panel.toml").write_bytes(PLAIN_PANEL)
     (where / "task.json").write_bytes(PLAIN_TASK)
-    for name in (store.RECORD, store.OUTCOMES, minted.FILE):
+    for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES, mint_document.FILE):
         (where / name).unlink(missing_ok=True)
-    for name, content in zip((store.RECORD, store.OUTCOMES, minted.FILE), data.split(SEPARATOR), strict=False):
+    for name, content in zip(
+        (controls_workspace.RECORD, controls_workspace.OUTCOMES, mint_document.FILE),
+        data.split(SEPARATOR),
+        strict=False,
+    ):
         (where / name).write_bytes(content)
     loaded, only = records.load(where)
     found = check.examine(loaded, only)
     assert found.soundness is check.Soundness.SOUND or found.details
     with contextlib.suppress(StoreError):
-        store.read_record(only)
+        controls_workspace.read_record(only)
 
 
 def outcomes(data: bytes, directory: Path) -> None:
@@ -177,7 +190,7 @@ def outcomes(data: bytes, directory: Path) -> None:
 def mint(data: bytes, directory: Path) -> None:
     """A mint.json alone."""
     with contextlib.suppress(StoreError):
-        minted.lists_in(data)
+        mint_document.lists_in(data)
 
 
 def tar(data: bytes, directory: Path) -> None:
@@ -200,7 +213,7 @@ def _chunks(data: bytes, size: int) -> Iterator[bytes]:
 
 def rows(data: bytes, directory: Path) -> None:
     """A file of foreign rows, by its first byte of which suffix, imported; what becomes a panel loads."""
-    suffix = sources.SUFFIXES[data[0] % len(sources.SUFFIXES)] if data else ".jsonl"
+    suffix = row_files.SUFFIXES[data[0] % len(row_files.SUFFIXES)] if data else ".jsonl"
     source, panel_ = directory / f"rows{suffix}", directory / "imported"
     source.write_bytes(data[1:])
     shutil.rmtree(panel_, ignore_errors=True)
@@ -210,9 +223,9 @@ def rows(data: bytes, directory: Path) -> None:
         assert not panel_.exists()
         return
     assert found.rows == found.tasks + len(found.reasons) + found.left_out
-    loaded = native.load(panel_)
+    loaded = read.load(panel_)
     assert len(loaded.tasks) == found.tasks
-    assert all(imported.read(each.directory) is not None for each in loaded.tasks)
+    assert all(formats_source.read(each.directory) is not None for each in loaded.tasks)
 
 
 def harbor(data: bytes, directory: Path) -> None:
@@ -234,14 +247,14 @@ def _import_directory(data: bytes, directory: Path, make: Callable[[Path], Path]
         (where / name).write_bytes(content)
     with contextlib.suppress(UsageError):
         importing.run(root, panel_, importing.Choice(), Wants())
-        assert len(native.load(panel_).tasks) == 1
+        assert len(read.load(panel_).tasks) == 1
 
 
 def source(data: bytes, directory: Path) -> None:
     """The source.json of an imported task."""
-    (directory / imported.FILE).write_bytes(data)
+    (directory / formats_source.FILE).write_bytes(data)
     with contextlib.suppress(UsageError):
-        imported.read(directory)
+        formats_source.read(directory)
 
 
 def journal(data: bytes, directory: Path) -> None:
@@ -259,11 +272,11 @@ def journal(data: bytes, directory: Path) -> None:
 
 
 @cache
-def _workspace(directory: Path) -> store.Workspace:
+def _workspace(directory: Path) -> controls_workspace.Workspace:
     where = _panel(directory)
     (where / "panel.toml").write_bytes(PLAIN_PANEL)
     (where / TASK / "task.json").write_bytes(PLAIN_TASK)
-    return store.Workspace(native.load(where), "fuzz")
+    return controls_workspace.Workspace(read.load(where), "fuzz")
 
 
 TARGETS: Mapping[str, Target] = {

@@ -15,7 +15,7 @@ from fuzz import strategies
 from fuzz.seeds import EVENTS, SEEDS
 from fuzz.strategies import ODD_IDS, ODD_VALUES, as_json, damaged, junit_reports, replaced
 from fuzz.targets import FILES, SEPARATOR, TARGETS
-from repair.formats import keys
+from repair.panel import keys
 
 SLOW = {"rows": 30, "harbor": 30, "task_repo": 30, "journal": 40, "ids": 60, "written": 80, "links": 60}  # examples
 QUICK = 100

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from fuzz.targets import SEPARATOR
-from repair import junit, record
-from repair.formats import tomls
+from repair.outcomes import junit, plugin_log
+from repair.panel import tomls
 
 LIMIT = 768 << 20  # bytes of address space, of which a child needs some 200 MiB to begin with
 
@@ -131,7 +131,7 @@ def test_groups_that_multiply_an_id_are_refused(tmp_path: Path) -> None:
     events = [
         json.dumps(event).encode() + b"\n" for event in (["item", long, None, lengths], ["item", "ab", long, [1] * 999])
     ]
-    assert max(map(len, events)) < record.MAX_LINE
+    assert max(map(len, events)) < plugin_log.MAX_LINE
     all_within_limit("events", tmp_path, *events)
 
 

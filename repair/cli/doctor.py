@@ -1,0 +1,87 @@
+"""What this machine and its engine are like, for `repair doctor`: each finding with what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from repair.errors import EngineError
+from repair.model import Panel
+from repair.sandbox import Sandbox
+from repair.sandbox.run_locks import new_run_id
+
+LITTLE_DISK = 5 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination: good or not, what was found, and what to do about it."""
+
+    good: bool
+    what: str
+    next: str = ""
+
+
+def examine(panel: Panel | None) -> Iterator[Finding]:
+    """Look at git, the engine, its disk, and the images of a panel."""
+    yield _git()
+    try:
+        sandbox = Sandbox(new_run_id())
+    except EngineError as err:
+        yield Finding(False, err.message, err.next)
+        return
+    with contextlib.closing(sandbox):
+        yield from _engine(sandbox, panel)
+
+
+def _engine(sandbox: Sandbox, panel: Panel | None) -> Iterator[Finding]:
+    engine = sandbox.engine
+    yield Finding(
+        True,
+        f"engine {engine.version} (API {engine.api}) at {engine.address}: {engine.cpus} cores,"
+        f" {engine.memory >> 30} GiB of memory, {engine.architecture}, storage {engine.storage}",
+    )
+    for warning in engine.warnings:
+        yield Finding(True, f"the engine warns: {warning}")
+    yield from _disk(engine.root)
+    left = sandbox.left_over()
+    if left:
+        yield Finding(
+            True, f"{len(left)} containers of repair runs are on the engine", "`repair clean` removes dead ones"
+        )
+    if panel is not None:
+        yield from _images(panel, sandbox)
+
+
+def _git() -> Finding:
+    if shutil.which("git") is None:
+        return Finding(False, "git is not installed", "install git: it applies the patches")
+    version = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return Finding(True, version)
+
+
+def _disk(root: str) -> Iterator[Finding]:
+    """The engine's free disk, where the engine is on this machine."""
+    if root and Path(root).is_dir():
+        free = shutil.disk_usage(root).free
+        advice = "" if free > LITTLE_DISK else "free some: `docker system df` shows what images and containers take"
+        yield Finding(free > LITTLE_DISK, f"{free >> 30} GiB free under {root}", advice)
+    else:
+        yield Finding(True, "the engine's disk cannot be seen from here: it is on another machine")
+
+
+def _images(panel: Panel, sandbox: Sandbox) -> Iterator[Finding]:
+    for name in sorted({task.image for task in panel.tasks}):
+        task = next(task for task in panel.tasks if task.image == name)
+        image = sandbox.images.find(task)
+        if image is not None:
+            emulated = f", emulated here ({image.platform})" if image.emulated else ""
+            yield Finding(True, f"image {name} is here{emulated}")
+        elif (task.directory / "environment" / "Dockerfile").is_file():
+            yield Finding(True, f"image {name} is not here", "`repair run` pulls it, or builds it from environment/")
+        else:
+            yield Finding(False, f"image {name} is not here", "`repair run` tries to pull it; build it if it can't")

@@ -1,0 +1,1 @@
+"""Plan controls, run each in a container, keep what was observed."""

@@ -1,0 +1,321 @@
+"""Controls of many tasks, side by side: one connection, one pool, a lock and a guard a task, a journal of runs.
+
+What is done with a task is a function of a `Work` and the task; what could not be observed stops no other task, and an
+engine that is gone ends the run once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from repair import files
+from repair.controls import runner
+from repair.controls.pool import Pool
+from repair.controls.workspace import Workspace, written
+from repair.errors import EngineLost, InfrastructureError, NoEvidence, RepairError
+from repair.model import Control, ControlKind, Image, Outcome, Panel, Run, Task
+from repair.outcomes.evidence import NoReport, without_report
+from repair.sandbox import Sandbox
+from repair.sandbox.retry import Retry
+from repair.sandbox.run_locks import alive, is_dead, known_runs, new_run_id
+
+GRACE = 4.0  # seconds that threads get to end after an interrupt
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run. `jobs` counts containers; None means as many as the engine has cores.
+
+    `own` asks each task's own verifier too, where the controls would admit it. `retries`: how often the engine is
+    asked again for what it fails to do for the moment.
+    """
+
+    jobs: int | None = None
+    build: bool = True
+    fresh: bool = False
+    own: bool = False
+    retries: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a watcher of a run may want to show: `what` happened in `task`."""
+
+    task: str
+    what: str
+    done: bool = False
+
+
+Say = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[T]):
+    """What came of one task: a value, or the error that kept it from one; neither where its turn never came.
+
+    `seconds` is wall time.
+    """
+
+    task: Task
+    value: T | None = None
+    error: RepairError | None = None
+    seconds: float = 0.0
+
+
+@contextmanager
+def connect() -> Iterator[Sandbox]:
+    """The engine, for one run: as long as this lasts, no other process takes its containers for left over."""
+    run_id = new_run_id()
+    with alive(run_id):
+        sandbox = Sandbox(run_id)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+
+
+def each(
+    panel: Panel,
+    sandbox: Sandbox,
+    options: Options,
+    say: Say,
+    what: Callable[[Work, Task], T],
+    spell: Callable[[Ended[T]], str],
+    records: bool = True,
+) -> list[Ended[T]]:
+    """Do `what` with every task of a panel; what came of each, in the panel's order.
+
+    `spell` says in a few words what came of a task. With `records`, that records can be written is checked first.
+    A KeyboardInterrupt removes the containers and is raised again.
+    """
+    workspace = Workspace(panel, sandbox.run_id)
+    if records:
+        workspace.check_can_publish(panel.tasks)
+    sweep(sandbox)
+    jobs = options.jobs or sandbox.engine.cpus
+    ended: dict[str, Ended[T]] = {}
+    with Pool(jobs) as pool:
+        work = Work(panel, sandbox, workspace, options, pool, say, _Once())
+
+        def one(task: Task) -> Ended[T]:
+            result = work.guarded(task, what)
+            say(Event(task.instance_id, spell(result), done=True))
+            return result
+
+        executor = ThreadPoolExecutor(jobs, thread_name_prefix="task")
+        futures = [executor.submit(one, task) for task in panel.tasks]
+        try:
+            for future in _as_they_end(futures):
+                result = future.result()
+                ended[result.task.instance_id] = result
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            sandbox.stop_all()
+            wait(futures, timeout=GRACE)
+            raise
+        executor.shutdown()
+    return [ended[task.instance_id] for task in panel.tasks]
+
+
+def _as_they_end(futures: Iterable[Future[T]]) -> Iterable[Future[T]]:
+    """Futures as they are done. Waits in short turns, so that a signal reaches the main thread on every platform."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=1.0, return_when="FIRST_COMPLETED")
+        yield from done
+
+
+def sweep(sandbox: Sandbox) -> list[str]:
+    """Remove the containers and temporary folders of runs whose process is gone; the names of the containers' tasks."""
+    files.sweep()
+    removed = []
+    for run_id in known_runs():
+        is_dead(run_id)  # whose lock is free is forgotten
+    for identity, run_id, task in sandbox.left_over():
+        if run_id != sandbox.run_id and is_dead(run_id):
+            sandbox.remove(identity)
+            removed.append(task)
+    return removed
+
+
+def controls(task: Task, ids: Iterable[str], repeats: range, *, confirm: bool = False) -> list[Control]:
+    """The plan: both controls for each number of `repeats`, on the given ids."""
+    scored = tuple(sorted(set(ids)))
+    patches = {ControlKind.EMPTY: task.patches[:-1], ControlKind.ORACLE: task.patches}
+    return [Control(task, kind, patches[kind], scored, repeat, confirm) for kind in ControlKind for repeat in repeats]
+
+
+class _Once:
+    """Something that happens once, however many threads report it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._happened = False
+
+    def set_first(self) -> bool:
+        """Report it; true for the first to do so."""
+        with self._lock:
+            first, self._happened = not self._happened, True
+        return first
+
+    def is_set(self) -> bool:
+        return self._happened
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the threads of one run share."""
+
+    panel: Panel
+    sandbox: Sandbox
+    workspace: Workspace
+    options: Options
+    pool: Pool
+    say: Say
+    lost: _Once
+
+    def guarded(self, task: Task, what: Callable[[Work, Task], T]) -> Ended[T]:
+        """Do `what` with a task under its lock. Errors of ours become its end; a lost engine stops those behind it."""
+        begin = time.monotonic()
+        try:
+            if self._stopped():
+                return Ended(task)
+            with self.workspace.task_lock(task, self._stopped):
+                ended = Ended(task, what(self, task))
+        except EngineLost as err:
+            first = self.lost.set_first() and not self.sandbox.closed
+            ended = Ended(task, error=err if first else None)
+        except RepairError as err:
+            # while stopping, it failed because its container was taken away
+            ended = Ended(task, error=None if self.sandbox.closed else err)
+        except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
+            ended = Ended(task, error=self._bug(task))
+        return replace(ended, seconds=time.monotonic() - begin)
+
+    def _bug(self, task: Task) -> RepairError:
+        file = self.workspace.attempt(task, "bug") / "traceback"
+        file.write_text(traceback.format_exc())
+        return RepairError("a bug of repair's kept this task from a verdict", f"please report it with {file}")
+
+    def _stopped(self) -> bool:
+        return self.lost.is_set() or self.sandbox.closed
+
+    def tell(self, task: Task, what: str) -> None:
+        """Let a watcher know what happens in a task."""
+        self.say(Event(task.instance_id, what))
+
+    def retry(self, task: Task, name: str = "") -> Retry:
+        """How often what the engine fails to do for a task is tried again; `name` says for what."""
+        said = f"{name}: " if name else ""
+        return Retry(self.options.retries, self._pause, lambda what: self.tell(task, said + what))
+
+    def _pause(self, seconds: float) -> bool:
+        return self.lost.is_set() or self.sandbox.pause(seconds) or self.lost.is_set()
+
+    def image(self, task: Task) -> Image:
+        """The task's image, found, pulled or built."""
+        image = self.sandbox.images.get(task, self.options.build, partial(self.tell, task), self.retry(task))
+        if image.emulated:
+            self.tell(task, f"{image.platform} is emulated on this engine: slow, and times may run out")
+        return image
+
+    def observe(self, planned: Sequence[Control], image: Image, label: str = "") -> tuple[list[Run], list[Run]]:
+        """Run controls side by side; the runs of (empty, oracle). Raises the first infrastructure error.
+
+        `label` marks their raw files, where they are no evidence for a record.
+        """
+        of = max((control.repeat + 1 for control in planned), default=1)
+        found = self.pool.all([partial(self.control, control, image, of, label) for control in planned])
+        runs: dict[ControlKind, list[Run]] = {kind: [] for kind in ControlKind}
+        pairs = list(zip(planned, found, strict=True))
+        whole_oracle = all(isinstance(run, Run) for control, run in pairs if control.kind is ControlKind.ORACLE)
+        errors: list[InfrastructureError] = []
+        for control, run in pairs:
+            if isinstance(run, Run):
+                runs[control.kind].append(run)
+            elif isinstance(run, NoReport) and control.kind is ControlKind.EMPTY and whole_oracle:
+                # the new tests do not build without the reference: that is what empty is there to show
+                runs[control.kind].append(without_report(control, run))
+            else:
+                errors.append(run)
+        if errors:
+            raise min(errors, key=lambda err: not isinstance(err, EngineLost))
+        for observed in runs.values():
+            if any(run.patch is None for run in observed):
+                refuse_patch_errors(observed)
+        refuse_two_answers(runs[ControlKind.EMPTY], runs[ControlKind.ORACLE])
+        refuse_two_spellings([*runs[ControlKind.ORACLE], *runs[ControlKind.EMPTY]])
+        return runs[ControlKind.EMPTY], runs[ControlKind.ORACLE]
+
+    def control(self, control: Control, image: Image, of: int, label: str) -> Run:
+        """One run of a control, one `of` so many: from the journal, or in a fresh container."""
+        task, key = control.task, runner.digest(control, image)
+        name = f"{control.kind}{' (confirmation)' if control.confirm else ''}"
+        name += f" {control.repeat + 1}/{of}" if of > 1 else ""
+        if not control.confirm and not self.options.fresh:
+            run = self.workspace.recall(key)
+            if run is not None:
+                self.tell(task, f"{name}: observed before, taken from the journal")
+                return run
+        self.tell(task, f"{name}: started")
+        begin = time.monotonic()
+        attempts: list[Path] = []
+
+        def attempt() -> Path:
+            prefix = label + "confirm-" * control.confirm
+            attempts.append(self.workspace.attempt(task, f"{control.kind}-{prefix}{control.repeat + 1}"))
+            return attempts[-1]
+
+        with written(self.workspace.root):
+            run = runner.observe(self.sandbox, control, image, attempt, self.retry(task, name))
+        if not control.confirm and run.patch is None:  # to see a refusal again costs no test run
+            self.workspace.note(task, key, run, attempts)
+        self.tell(task, f"{name}: observed in {time.monotonic() - begin:.1f} s")
+        return run
+
+
+def refuse_patch_errors(runs: Sequence[Run]) -> None:
+    """Raise where a patch does not apply that did in another run: the same image cannot take it and not take it."""
+    error = next((run.patch for run in runs if run.patch is not None), None)
+    if error is not None:
+        raise NoEvidence(f"a patch applied in one run and not in another: {error}", "find what changes the image")
+
+
+def refuse_two_answers(empty: Sequence[Run], oracle: Sequence[Run]) -> None:
+    """Raise where the controls disagree about a patch of both: the oracle control applies empty's, then its own."""
+    first, both = {run.patch for run in empty}, {run.patch for run in oracle}
+    own = first == {None} and all(error is None or error.startswith("oracle.patch: ") for error in both)
+    if empty and oracle and not own and first != both:
+        refuse_patch_errors([*empty, *oracle])
+
+
+def refuse_two_spellings(runs: Sequence[Run]) -> None:
+    """Raise where the reports of two runs fit different templates: then one id could mean two tests."""
+    found = sorted({run.template[0] for run in runs if run.template and _resolved(run)})
+    if len(found) > 1:
+        raise NoEvidence(
+            f"the runs' reports spell ids in different ways: {' and '.join(found)}", "set id_template in task.json"
+        )
+
+
+def _resolved(run: Run) -> bool:
+    return any(seen.outcome is not Outcome.MISSING for seen in (*run.observed.values(), *run.found.values()))
+
+
+def spelt_by(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The template by which runs spelt the ids that they resolved; empty where they are node ids."""
+    return next((run.template for run in runs if _resolved(run)), ())

@@ -1,0 +1,95 @@
+"""A task's own verifier in a fresh container, under one control: its reward.
+
+The verifier brings its own tests, so the tests patch stays out. Whatever it does not say is an infrastructure error.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from repair.controls import apply, runner
+from repair.errors import ContainerKilled, MemoryKill, NoEvidence, TimeoutOutsideTest
+from repair.model import ControlKind, Image, Task
+from repair.outcomes.logs import refuse_full_disk_by_log
+from repair.outcomes.rewards import Verifier
+from repair.sandbox import Sandbox
+from repair.sandbox.archive import Entry
+from repair.text import printable
+
+MAX_REWARD = 1 << 20
+
+
+def verify(sandbox: Sandbox, task: Task, image: Image, kind: ControlKind, verifier: Verifier, directory: Path) -> float:
+    """The reward, from 0 to 1, that the verifier gives; raw files go to `directory`.
+
+    Raises an `InfrastructureError` where there is none.
+    """
+    here = f"/.repair-{secrets.token_hex(4)}"
+    command = ["/bin/sh", f"{here}/control.sh", here, task.workdir, *verifier.command]
+    task = replace(task, env=MappingProxyType({**verifier.env, **task.env}))
+    chain = tuple((name, content) for name, content in task.patches if name != "tests.patch")
+    with sandbox.container(task, image, f"{kind}-own", command) as box:
+        applied = apply.apply(box, task.workdir, chain if kind is ControlKind.ORACLE else chain[:-1], chain)
+        if applied.error is not None:
+            raise NoEvidence(f"without the tests patch {applied.error}", "see whether the patches build on each other")
+        box.put(_entries(here.lstrip("/"), verifier, applied.deleted))
+        try:
+            ended = box.run(verifier.timeout)
+        finally:
+            if not sandbox.closed:
+                box.log(directory / "log")
+        box.fetch(f"{here}/out", directory)
+        begun = box.get(f"{here}/out/begun")
+        rewards = {}
+        for path in verifier.rewards:
+            entry = box.get(path, MAX_REWARD)
+            if entry is not None and entry.link is None and not entry.directory:
+                if begun is None or entry.mtime < int(begun.mtime):
+                    raise NoEvidence(f"{path} is older than the run", "remove it from the image")
+                rewards[path] = entry.content
+    status = runner.status_in(directory)
+    log = f"see {directory}/log"
+    if ended.memory_kill or runner.memory_kills(directory):
+        raise MemoryKill(f"the verifier reached the memory limit of {task.memory >> 20} MiB", "raise `memory`")
+    if ended.code is None:
+        raise TimeoutOutsideTest(f"the verifier did not end within {verifier.timeout:g} s", log)
+    if status is None:
+        raise ContainerKilled(f"the container was killed from outside (status {ended.code})", "run again")
+    refuse_full_disk_by_log(directory)
+    try:
+        return verifier.score(rewards, (directory / "log").read_bytes())
+    except NoEvidence as err:
+        raise NoEvidence(f"{printable(err.message)} (status {status})", f"{err.next}; {log}") from None
+
+
+_FETCHES = re.compile(
+    rb"^[^#\n]*\b(curl|wget|git clone|apt(?:-get)? (?:-\S+ )*(?:install|update)|uvx|uv (?:run|pip|tool|sync)"
+    rb"|pip3? install|npm (?:ci|i|install)|yarn install|conda (?:install|create|env|update))\b",
+    re.MULTILINE,
+)
+
+
+def fetches(verifier: Verifier) -> str:
+    """What a verifier's own script would fetch something with; empty for nothing that can be seen."""
+    script = next((content for path, content, _ in verifier.files if path == verifier.command[-1]), b"")
+    found = _FETCHES.search(script)
+    return found[1].decode() if found else ""
+
+
+def _entries(here: str, verifier: Verifier, deleted: tuple[str, ...]) -> list[Entry]:
+    entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
+    entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
+    entries.append(Entry(f"{here}/control.sh", runner.inside("control.sh"), 0o644))
+    entries.append(Entry(f"{here}/in/delete", "".join(f"{path}\n" for path in deleted).encode(), 0o644))
+    entries.append(Entry(f"{here}/in/junit", b"", 0o644))
+    folders = {str(parent) for path, _, _ in verifier.files for parent in Path(path).parents}
+    folders |= {str(parent) for path in verifier.directories for parent in (Path(path), *Path(path).parents)}
+    for folder in sorted(folders - {"/"}):
+        mode = 0o1777 if folder in verifier.directories else 0o755
+        entries.append(Entry(folder.lstrip("/"), b"", mode, directory=True))
+    entries += [Entry(path.lstrip("/"), content, mode) for path, content, mode in verifier.files]
+    return entries

@@ -1,0 +1,1 @@
+"""Formats in which a task is a directory: one module each."""

@@ -1,0 +1,408 @@
+"""A repaired panel back into the format that it came from, or into another that can hold it.
+
+Lists are trimmed by the records, everything else stays as it came. Nothing that is there is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from repair import rules
+from repair.controls.workspace import new_directory, write_new
+from repair.errors import UsageError
+from repair.formats import registry
+from repair.formats import source as formats_source
+from repair.formats.base import Carried, Draft, RowError, RowFormat, Wants
+from repair.formats.raw import lists, parquet
+from repair.formats.raw.json_text import replace_values
+from repair.formats.raw.row_files import SUFFIXES, Container
+from repair.formats.rows import swebench
+from repair.formats.source import Source
+from repair.formats.trimming import (
+    Gone,
+    check_unchanged,
+    column_changes,
+    copy_directory,
+    on_one_line,
+    repo_of,
+    row_of,
+    stale_columns,
+)
+from repair.model import ListName, Panel, Task
+from repair.panel import read
+from repair.records.check import Examined, Soundness, examine
+
+SAME = "same"
+LINES = (".jsonl", ".ndjson")  # files that are read line by line
+SHOWN = 5  # examples in a message
+NOT_COPIED = (formats_source.FILE, formats_source.FOLDER, "outcomes.json", "repair.json", "task.json", "mint.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did: the tasks that went out, `untrimmed` of them without an admitted record, and why; `left_out`
+    says why of the others. `dropped` counts ids.
+
+    By key or column, with their tasks: `lost` is what a conversion could not carry, `changed` what task.json says and
+    the source doesn't, `stale` the columns that count or name ids that are dropped.
+    """
+
+    format: str
+    tasks: tuple[str, ...]
+    dropped: int
+    left_out: tuple[tuple[str, str], ...] = ()
+    untrimmed: tuple[tuple[str, str], ...] = ()
+    lost: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    changed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stale: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remarks:
+    """What there is to say of the tasks on the way, by what it is: see `Exported`."""
+
+    lost: dict[str, list[str]] = field(default_factory=dict)
+    changed: dict[str, list[str]] = field(default_factory=dict)
+    stale: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One task on its way out: its record's drops by list, its source where it was imported."""
+
+    task: Task
+    source: Source | None
+    dropped_f2p: frozenset[str]
+    dropped_p2p: frozenset[str]
+    record: str | None
+
+    @property
+    def gone(self) -> Gone:
+        return self.dropped_f2p, self.dropped_p2p
+
+    @property
+    def dropped(self) -> int:
+        return len(self.dropped_f2p) + len(self.dropped_p2p)
+
+    def kept(self, name: ListName) -> tuple[str, ...]:
+        """One list as task.json has it, without what is dropped."""
+        ids, gone = (self.task.f2p, self.dropped_f2p) if name is ListName.F2P else (self.task.p2p, self.dropped_p2p)
+        return tuple(test for test in ids if test not in gone)
+
+
+def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exported:
+    """Write a panel's admitted tasks (with `every` all of them) to `target`, a file or directory that is not there.
+
+    Raises `UsageError` where the tasks cannot go into one such format, and then nothing is written.
+    """
+    chosen, left_out, untrimmed = [], [], []
+    for task in panel.tasks:
+        found = examine(panel, task)
+        admitted = _is_admitted(found)
+        if admitted or every:
+            chosen.append(_outgoing(task, found, admitted=admitted))
+            untrimmed += [] if admitted else [(task.instance_id, _why_not(found))]
+        else:
+            left_out.append((task.instance_id, _why_not(found)))
+    if not chosen:
+        raise _none_admitted(panel, left_out)
+    name = _target_format(chosen, format_name)
+    chosen.sort(key=lambda task: (task.source.file, task.source.number) if task.source else ("", 0))
+    remarks = _Remarks()
+    if name in registry.ROWS:
+        _rows(chosen, target, name, remarks)
+    elif target.suffix.lower() in SUFFIXES:
+        raise UsageError(f"{name} tasks are directories, and {target.name} is named like a file", "name a directory")
+    elif name == registry.NATIVE:
+        _native(panel, chosen, target)
+    else:
+        _directories(chosen, target, name, remarks)
+    return Exported(
+        name,
+        tuple(task.task.instance_id for task in chosen),
+        sum(task.dropped for task in chosen),
+        tuple(left_out),
+        tuple(untrimmed),
+        remarks.lost,
+        remarks.changed,
+        remarks.stale,
+    )
+
+
+def _none_admitted(panel: Panel, left_out: Sequence[tuple[str, str]]) -> UsageError:
+    shown = [f"{name}: {why}" for name, why in left_out[:SHOWN]]
+    more = [f"and {len(left_out) - SHOWN} more"] if len(left_out) > SHOWN else []
+    absent = any("absent" in why for _, why in left_out)
+    then = "run `repair run` first, or export --all" if absent else "see `repair check`, or export --all"
+    return UsageError("\n".join([f"no task of {panel.directory} is admitted", *shown, *more]), then)
+
+
+def _is_admitted(found: Examined) -> bool:
+    sound = found.soundness is Soundness.SOUND and found.decision is not None
+    return sound and found.decision is not None and rules.admits(found.decision.verdict)
+
+
+def _why_not(found: Examined) -> str:
+    if found.soundness is not Soundness.SOUND or found.decision is None:
+        return f"its record is {found.soundness}"
+    return str(found.decision.verdict)
+
+
+def _outgoing(task: Task, found: Examined, *, admitted: bool) -> Outgoing:
+    gone: dict[ListName, frozenset[str]] = {name: frozenset() for name in ListName}
+    if admitted and found.decision is not None:
+        for name in ListName:
+            ids = (test for finding in found.decision.dropped if finding.list is name for test in finding.ids)
+            gone[name] = frozenset(ids)
+    record = found.sha256 if admitted else None
+    return Outgoing(task, formats_source.read(task.directory), gone[ListName.F2P], gone[ListName.P2P], record)
+
+
+def _target_format(chosen: Sequence[Outgoing], wanted: str) -> str:
+    if wanted != SAME:
+        if wanted == registry.AUTO:
+            raise UsageError("there is no format auto to write", "name one, or same")
+        if wanted != registry.NATIVE:
+            registry.check_name(wanted)
+        return wanted
+    names = sorted({task.source.format if task.source else registry.NATIVE for task in chosen})
+    if len(names) > 1:
+        raise UsageError(
+            f"the tasks come from {' and '.join(names)}", "export them apart, with -i and -x, or name --format"
+        )
+    return names[0]
+
+
+# ---- rows
+
+
+def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks) -> None:
+    """Write tasks as rows of one file."""
+    known = registry.ROWS[name]
+    if all(task.source is not None and task.source.format == name for task in chosen):
+        for task in chosen:
+            _check(task, remarks, known)
+        write_new(target, _same_rows(chosen, known, target))
+        return
+    if known.write is None:
+        raise UsageError(f"{name} cannot hold tasks of another format", "export them as they came (--format same)")
+    _check_suffix(target, is_parquet=False)
+    rows, refused = [], []
+    for task in chosen:
+        if task.source is not None and task.source.format == name:
+            _check(task, remarks, known)
+            rows.append(_as_json(task, task.source, known))
+            continue
+        row, missing, wrong = _converted(task, known)
+        rows.append(json.dumps(row, ensure_ascii=False))
+        refused += [f"{task.task.instance_id}: {', '.join(wrong)}"] if wrong else []
+        for what in (*missing, *(["the other columns of its row"] if task.source is not None else [])):
+            remarks.lost.setdefault(what, []).append(task.task.instance_id)
+    if refused:
+        more = [f"and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
+        head = f"in {name} {len(refused)} of {len(chosen)} tasks would be other tasks, for what it cannot hold"
+        raise UsageError("\n".join([head, *refused[:SHOWN], *more]), "leave them out with -x, or name another format")
+    write_new(target, "".join(f"{row}\n" for row in rows).encode())
+
+
+def _converted(task: Outgoing, known: RowFormat) -> tuple[dict[str, Any], tuple[str, ...], list[str]]:
+    """A task as a row of another format, with what that loses, and what of this makes it another task."""
+    assert known.write is not None
+    carried = _carried(task)
+    row, missing = known.write(carried)
+    try:
+        back = known.draft(row, Wants())
+    except RowError as err:
+        return row, missing, [str(err)]
+    return row, missing, _differences(task, back)
+
+
+def _differences(task: Outgoing, back: Draft) -> list[str]:
+    """Without its entry state, in another directory, by another runner or with other ids a task is another one."""
+    own = task.task
+    default = Task("", "", (), (), b"", None, own.directory)
+    found = ["entry.patch"] if own.entry_patch is not None else []
+    for key in ("workdir", "framework", "junit", "id_template"):
+        value = back.runtime.get(key, getattr(default, key))
+        if isinstance(getattr(own, key), tuple):
+            value = (value,) if isinstance(value, str) else tuple(value)
+        found += [key] if value != getattr(own, key) else []
+    return found
+
+
+def _as_json(task: Outgoing, source: Source, known: RowFormat) -> str:
+    """A row of the format itself among those that are converted: as it came, with its lists trimmed."""
+    if source.container is not Container.PARQUET:
+        return on_one_line(replace_values(source.row().decode(), column_changes(known, task.gone, lists.without)))
+    change = column_changes(known, task.gone, lists.value_without)
+    row = {column: change[column](value) if column in change else value for column, value in row_of(source).items()}
+    return json.dumps(row, ensure_ascii=False, default=str)  # dates and the like
+
+
+def _same_rows(chosen: Sequence[Outgoing], known: RowFormat, target: Path) -> bytes:
+    sources = [(task, task.source) for task in chosen if task.source is not None]
+    containers = {source.container for _, source in sources}
+    if Container.PARQUET in containers:
+        if len(containers) > 1:
+            raise UsageError("some tasks come from Parquet and others from JSON", "export them apart, with -i and -x")
+        _check_suffix(target, is_parquet=True)
+        try:
+            return parquet.joined(
+                (source.row(), column_changes(known, task.gone, lists.value_without)) for task, source in sources
+            )
+        except RowError as err:
+            raise UsageError(str(err), "convert with --format to a format of JSON rows") from None
+    _check_suffix(target, is_parquet=False)
+    rows = [
+        replace_values(source.row().decode(), column_changes(known, task.gone, lists.without))
+        for task, source in sources
+    ]
+    if containers == {Container.LINES} or target.suffix.lower() in LINES:
+        return "".join(f"{on_one_line(row)}\n" for row in rows).encode()
+    if containers == {Container.OBJECT} and len(rows) == 1:
+        return f"{rows[0]}\n".encode()
+    return "[\n{}\n]\n".format(",\n".join(rows)).encode()
+
+
+def _check_suffix(target: Path, *, is_parquet: bool) -> None:
+    """Raise `UsageError` where a file's name says that it is another kind of file."""
+    suffix = target.suffix.lower()
+    if suffix in SUFFIXES and is_parquet != (suffix == ".parquet"):
+        kind, name = ("Parquet", ".parquet") if is_parquet else ("JSON", ".jsonl or .json")
+        raise UsageError(f"what goes out is {kind}, and {target.name} does not say so", f"name a file {name}")
+
+
+def _check(task: Outgoing, remarks: _Remarks, known: RowFormat | None = None) -> None:
+    """Raise `UsageError` where a task is not its source's any more; note what else the source does not say."""
+    assert task.source is not None
+    for key in check_unchanged(task.task, task.source):
+        remarks.changed.setdefault(key, []).append(task.task.instance_id)
+    if known is not None and task.dropped:
+        for column in stale_columns(row_of(task.source), known, task.gone):
+            remarks.stale.setdefault(column, []).append(task.task.instance_id)
+
+
+def _carried(task: Outgoing) -> Carried:
+    own = task.task
+    text = own.test_cmd if isinstance(own.test_cmd, str) else shlex.join(own.test_cmd)
+    default = Task(own.instance_id, own.image, (), (), b"", None, own.directory)
+    keys = ("junit", "id_template", "select", "env", "timeout", "cpus", "memory", "network", "user", "platform")
+    others = {key for key in keys if getattr(own, key) != getattr(default, key)}
+    others |= {"entry.patch"} if own.entry_patch is not None else set()
+    others |= {"environment"} if (own.directory / "environment").is_dir() else set()
+    try:
+        instruction = (own.directory / "instruction.md").read_bytes().decode("utf-8-sig", "replace")
+    except OSError:
+        instruction = ""
+    return Carried(
+        own.instance_id,
+        own.image,
+        task.kept(ListName.F2P),
+        task.kept(ListName.P2P),
+        _as_text(own, "oracle.patch", own.oracle_patch),
+        _as_text(own, "tests.patch", own.tests_patch or b""),
+        instruction,
+        own.base_commit,
+        own.workdir,
+        own.framework,
+        text.replace(' "$@"', ""),
+        frozenset(others),
+        (repo_of(task.source) if task.source else None) or swebench.repo_of(own.instance_id),
+    )
+
+
+def _as_text(task: Task, name: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"{task.directory / name} is not UTF-8, and no row can hold it", "export it as it came"
+        ) from None
+
+
+# ---- directories
+
+
+def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks) -> None:
+    """Write task directories as they came, with the files that the drops change."""
+    known = registry.DIRECTORIES[name]
+    foreign = [task.task.instance_id for task in chosen if task.source is None or task.source.format != name]
+    if foreign:
+        raise UsageError(f"{name} cannot hold tasks of another format: {', '.join(foreign[:3])}", "use --format same")
+    places: dict[tuple[str, ...], Path] = {}
+    for task in chosen:
+        _check(task, remarks)
+        place = _place(task, known.below)
+        if place in places:
+            raise UsageError(
+                f"{places[place]} and {task.task.directory} would both be {'/'.join(place)}",
+                "export them apart, with -i and -x",
+            )
+        places[place] = task.task.directory
+    inner = next((place for place in places for end in range(1, len(place)) if place[:end] in places), None)
+    if inner is not None:
+        raise UsageError(f"{'/'.join(inner)} would lie in another task", "export them apart, with -i and -x")
+    with new_directory(target) as directory:
+        for task, place in zip(chosen, places, strict=True):
+            assert task.source is not None
+            copy_directory(task.source, known, task.gone, task.record, directory.joinpath(*place))
+            for path, content in task.source.beside.items():
+                _put_beside(directory, path, content)
+
+
+def _place(task: Outgoing, below: str) -> tuple[str, ...]:
+    """Where a task directory goes: where it came from, or into the one folder that a format has for its tasks."""
+    assert task.source is not None
+    parts = _plain_parts(task.source.file, task.task.directory)
+    return (below, parts[-1]) if below else parts
+
+
+def _plain_parts(path: str, directory: Path) -> tuple[str, ...]:
+    """The parts of a path below some folder. Raises `UsageError` where it may lead out of it."""
+    parts = tuple(path.split("/"))
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+        raise UsageError(f"{directory / formats_source.FILE} names {path!r}, which is no plain path", "import again")
+    return parts
+
+
+def _put_beside(directory: Path, path: str, content: bytes) -> None:
+    """Write a file that belongs to all tasks. Raises `UsageError` where two sources have different ones."""
+    file = directory.joinpath(*_plain_parts(path, directory))
+    if file.exists() and file.read_bytes() != content:
+        raise UsageError(
+            f"the tasks come from several roots with different {path}", "export them apart, with -i and -x"
+        )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def _native(panel: Panel, chosen: Sequence[Outgoing], target: Path) -> None:
+    """Write native tasks with trimmed lists: a panel that has nothing left to drop, and no records yet."""
+    with new_directory(target) as directory:
+        for name in ("panel.toml", ".gitattributes"):
+            if (panel.directory / name).is_file():
+                shutil.copy(panel.directory / name, directory / name)
+        if (panel.directory / ".schemas").is_dir():  # task.json names them, for editors
+            shutil.copytree(panel.directory / ".schemas", directory / ".schemas")
+        for task in chosen:
+            copy = directory / task.task.instance_id
+            shutil.copytree(task.task.directory, copy, symlinks=True, ignore=_at_top(task.task.directory))
+            text = read.decode(read.read_bytes(task.task.directory / "task.json"), copy / "task.json")
+            gone = {"FAIL_TO_PASS": task.dropped_f2p, "PASS_TO_PASS": task.dropped_p2p}
+            change = {key: _less(ids) for key, ids in gone.items()}
+            (copy / "task.json").write_bytes(replace_values(text, change).encode())
+
+
+def _at_top(directory: Path) -> Callable[[str, list[str]], Sequence[str]]:
+    """What a copy of a task leaves out, at its top and not below."""
+    return lambda folder, _: NOT_COPIED if Path(folder) == directory else ()
+
+
+def _less(ids: frozenset[str]) -> Callable[[str], str]:
+    return lambda value: lists.without(value, ids.__contains__)

@@ -1,0 +1,1 @@
+"""Foreign files as rows and values: JSON, Parquet, lists as text."""

@@ -1,0 +1,231 @@
+"""Where an imported task came from: `source.json` beside its task.json, and `source/` for what is no JSON row.
+
+source.json ends in the row as it came, byte for byte; `source/` holds the row of a Parquet file, or the whole task
+directory. So a column that `repair` has no use for is there for the way back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from repair.controls.workspace import tree_digest
+from repair.errors import UsageError
+from repair.formats import registry
+from repair.formats.base import Draft, RowError
+from repair.formats.raw.json_text import members
+from repair.formats.raw.row_files import Container, Item
+from repair.formats.scribe import write_directory
+from repair.outcomes.spelling import MAX_ID, can_be_listed
+from repair.panel.keys import wrong_key
+from repair.panel.read import read_bytes
+from repair.records.documents import MAX_WIDTH, sha256
+from repair.text import is_encodable
+
+Put = Callable[[str, Mapping[str, bytes]], None]
+SCHEMA = 1  # 1: the first
+FILE, FOLDER = "source.json", "source"
+PARQUET_ROW = "row.parquet"
+MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
+JSON_BLANKS = b" \t\n\r"
+# What git does with a task directory that holds its files, at whatever depth.
+GIT_NOTES = {
+    ".gitignore": "holds .gitignore: git leaves files of it out unless they are added with -f",
+    ".gitattributes": "holds .gitattributes: git may change line ends below it, "
+    "unless .git/info/attributes says `* -text` before git adds and checks out",
+}
+RESERVED = frozenset({"panel.toml", FOLDER, FILE})  # in lower case: not every file system tells cases apart
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a task remembers: its format, what it came in, the file and row number, and the sha256 of what came.
+
+    `directory` is the task's `source/`, `beside` the files of all tasks of that source, by path.
+    """
+
+    format: str
+    container: Container
+    file: str
+    number: int
+    sha256: str
+    directory: Path
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+
+    def row(self) -> bytes:
+        """The bytes of the row; a one-row file for Parquet."""
+        if self.container is Container.PARQUET:
+            return read_bytes(self.directory / PARQUET_ROW)
+        return _parts(self.directory.with_name(FILE))["row"].encode()
+
+
+def check_name(name: str) -> None:
+    """Raise `RowError` unless an instance id can name a directory of a panel, on every file system."""
+    problem = None
+    if "/" in name or "\\" in name:
+        problem = "holds a slash, and names a directory"
+    elif name.startswith(".") or name.casefold() in RESERVED or name != name.strip():
+        problem = "cannot name a directory of a panel"
+    elif any(not char.isprintable() for char in name):
+        problem = "holds a character that cannot be printed"
+    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        problem = f"is longer than {MAX_NAME} bytes"
+    if problem:
+        raise RowError("instance_id", f"{problem}: {name[:60]!r}")
+
+
+def task_document(draft: Draft) -> dict[str, Any]:
+    """The task.json of a draft. Raises `RowError` where it would not load."""
+    _check_ids("FAIL_TO_PASS", draft.f2p)
+    _check_ids("PASS_TO_PASS", draft.p2p)
+    document: dict[str, Any] = {"instance_id": draft.instance_id, "image": draft.image}
+    if draft.base_commit is not None:
+        document["base_commit"] = draft.base_commit
+    document |= draft.runtime
+    if not is_encodable(json.dumps(document, ensure_ascii=False)):
+        key = next(key for key, value in document.items() if not is_encodable(json.dumps(value, ensure_ascii=False)))
+        raise RowError(key, "holds half a character (a lone surrogate)")
+    wrong = wrong_key(document)
+    if wrong is not None:
+        raise RowError(*wrong)
+    return document | {"FAIL_TO_PASS": list(draft.f2p), "PASS_TO_PASS": list(draft.p2p)}
+
+
+def _as_lines(document: Mapping[str, Any]) -> bytes:
+    """ASCII JSON with a key a line, and a list that is long with an item a line."""
+    lines = []
+    for key, value in document.items():
+        text = _encode(value)
+        if isinstance(value, list) and len(text) > MAX_WIDTH:
+            text = "[\n  " + _encode_lines(value)[1:-1] + "\n ]"
+        lines.append(f' "{key}": {text}')
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+
+
+_encode = json.JSONEncoder().encode
+_encode_lines = json.JSONEncoder(separators=(",\n  ", ": ")).encode
+
+
+def _check_ids(name: str, ids: Sequence[str]) -> None:
+    """Raise `RowError` for the first id that no list may hold; all are looked at together first."""
+    together = "\0".join(ids)
+    one_line_each = together.count("\0") == max(0, len(ids) - 1) and "\n" not in together
+    if one_line_each and is_encodable(together) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
+        return
+    for number, test in enumerate(ids, 1):
+        if not can_be_listed(test) or not is_encodable(test):
+            raise RowError(name, f"id {number} is no test id of at most {MAX_ID} characters: {test[:60]!r}")
+
+
+def write(
+    panel: Path, draft: Draft, format_name: str, item: Item, tree: Path | None, put: Put = write_directory
+) -> tuple[str, ...]:
+    """Write one task with its source; `tree` is the task directory that it came from, where it is one.
+
+    `put` makes the directory of a JSON row's task, at once or later. Returns what is to be known of the task before it
+    goes into git. Raises `RowError` before anything is written.
+    """
+    check_name(draft.instance_id)
+    task = _as_lines(task_document(draft))
+    # what stands around a row is none of it, and `Source.row` could not tell it from source.json's own
+    raw = item.raw if item.container is Container.PARQUET else item.raw.strip(JSON_BLANKS)
+    digest, notes = (sha256(raw), ()) if tree is None else _checked(tree)
+    source = {
+        "schema": SCHEMA,
+        "format": format_name,
+        "container": item.container,
+        "file": item.file.encode("utf-8", "backslashreplace").decode(),
+        "number": item.number,
+        "sha256": digest,
+    }
+    if tree is not None and (shared := registry.DIRECTORIES[format_name].beside(tree)):
+        source["beside"] = {path: content.decode("utf-8", "surrogateescape") for path, content in shared.items()}
+    files: dict[str, bytes | None] = {
+        "task.json": task,
+        "instruction.md": draft.instruction.encode("utf-8", "backslashreplace"),
+        "oracle.patch": draft.oracle_patch,
+        "tests.patch": draft.tests_patch,
+        "entry.patch": draft.entry_patch,
+        FILE: _as_lines(source),
+    }
+    is_json = tree is None and item.container is not Container.PARQUET
+    if is_json:
+        files[FILE] = (files[FILE] or b"").removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
+    directory = panel / draft.instance_id
+    given = {name: content for name, content in files.items() if content is not None}
+    (put if is_json else write_directory)(str(directory), given)
+    if tree is not None:
+        _copy(tree, directory)
+    elif not is_json:
+        write_directory(str(directory / FOLDER), {PARQUET_ROW: raw})
+    return notes
+
+
+def _copy(tree: Path, directory: Path) -> None:
+    try:
+        shutil.copytree(tree, directory / FOLDER)
+        if (tree / "environment" / "Dockerfile").is_file():
+            shutil.copytree(tree / "environment", directory / "environment")
+    except shutil.Error as err:
+        shutil.rmtree(directory)
+        raise RowError("", f"cannot be copied: {err.args[0][0][2]}") from None
+
+
+def _checked(tree: Path) -> tuple[str, tuple[str, ...]]:
+    """The digest of a task directory, and what git does with it.
+
+    Raises `RowError` naming what is no plain file, and what git cannot keep.
+    """
+    seen = set()
+    for path in sorted(tree.rglob("*")):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise RowError(path.relative_to(tree).as_posix(), "is a link or no plain file: put the file itself there")
+        name = path.name.casefold()
+        if name == ".git":
+            raise RowError(
+                path.relative_to(tree).as_posix(), "cannot be kept in git: remove it, or put an archive in its place"
+            )
+        seen.add(name)
+    try:
+        return tree_digest(tree) or "", tuple(note for name, note in GIT_NOTES.items() if name in seen)
+    except UsageError as err:
+        raise RowError("", err.message) from None
+
+
+def read(directory: Path) -> Source | None:
+    """The source of a task directory; None where it was not imported. Raises `UsageError` where it is not whole."""
+    file = directory / FILE
+    if not file.exists():
+        return None
+    try:
+        document = {key: json.loads(text) for key, text in _parts(file).items() if key != "row"}
+        if document["schema"] != SCHEMA:
+            raise UsageError(f"{file} has schema {document['schema']!r}", f"this version reads {SCHEMA}")
+        source = Source(
+            str(document["format"]),
+            Container(document["container"]),
+            str(document["file"]),
+            int(document["number"]),
+            str(document["sha256"]),
+            directory / FOLDER,
+            {str(path): text.encode("utf-8", "surrogateescape") for path, text in document.get("beside", {}).items()},
+        )
+        known = registry.DIRECTORIES if source.container is Container.DIRECTORY else registry.ROWS
+        if source.format not in known:
+            raise UsageError(f"{file}: there is no format {source.format!r} of this kind", "was it a later version's?")
+        now = tree_digest(source.directory) if source.container is Container.DIRECTORY else sha256(source.row())
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as err:
+        raise UsageError(f"{file} is not what an import wrote ({type(err).__name__}: {err})", "import again") from None
+    if now != source.sha256:
+        raise UsageError(f"the source of {directory} is not what was imported", "restore it, or import again")
+    return source
+
+
+def _parts(file: Path) -> dict[str, str]:
+    """The values of a source.json by key, each as the text that it is."""
+    text = read_bytes(file).decode()
+    return {key: text[slice(*span)] for key, _, span in members(text)}

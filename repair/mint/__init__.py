@@ -1,0 +1,1 @@
+"""Lists made from what an image shows of each test."""

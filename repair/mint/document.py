@@ -1,0 +1,118 @@
+"""mint.json: how each test of a task was classed when its lists were minted, for people who review the new panel.
+
+The same evidence gives the same bytes, as in the records: no time, host or path. `repair check` holds the lists of
+task.json to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from repair.errors import StoreError
+from repair.mint.classes import LISTED, Derivation, Derived, Group, groups, shown
+from repair.model import Image, Inputs, ListName, Policy, Row, Run, Task
+from repair.records.documents import (
+    brief,
+    finding_document,
+    image_document,
+    inline,
+    inputs_document,
+    policy_document,
+    pretty,
+)
+
+FILE = "mint.json"
+SCHEMA = 1  # 1: the first
+
+
+@dataclass(frozen=True, slots=True)
+class Minted:
+    """One task's derivation and what it was made from.
+
+    `origin` says where `files` come from: tests.patch, test_files, or test_cmd, which runs what it runs by itself.
+    `trials` counts how often the lists were tried.
+    """
+
+    task: Task
+    tool: str
+    image: Image
+    inputs: Inputs
+    policy: Policy
+    origin: str
+    files: tuple[str, ...]
+    empty: tuple[Run, ...]
+    oracle: tuple[Run, ...]
+    derivation: Derivation
+    trials: int = 0
+
+    @property
+    def refused(self) -> bool:
+        return bool(self.derivation.reasons)
+
+
+def mint_json(minted: Minted) -> bytes:
+    """The bytes of mint.json: verdict, reasons and counts, what is in no list by cause, then a test a line."""
+    found = minted.derivation
+    document = {
+        "instance_id": minted.task.instance_id,
+        "verdict": "refused" if minted.refused else "minted",
+        "reasons": [finding_document(reason) for reason in found.reasons],
+        "counts": {derived: len(found.ids(derived)) for derived in Derived},
+        "unlisted": [_group(group) for group in groups(found) if group.derived not in LISTED],
+        "broken": [_place(place, row) for place, row in sorted(found.broken.items())],
+        "from": minted.origin,
+        "files": list(minted.files),
+        "select": minted.task.select,
+        "image": image_document(minted.image),
+        "controls": {
+            "empty": [brief(run) for run in minted.empty],
+            "oracle": [brief(run) for run in minted.oracle],
+        },
+        "trials": minted.trials,
+        "inputs": inputs_document(minted.inputs),
+        "policy": policy_document(minted.policy),
+        "schema": SCHEMA,
+        "tool": minted.tool,
+    }
+    head = pretty(document).removesuffix("\n}")
+    tests = [f"  {inline(test)}: {inline(_test(found, test))}" for test in sorted(found.classes)]
+    body = "{\n" + ",\n".join(tests) + "\n }" if tests else "{}"
+    return f'{head},\n "tests": {body}\n}}\n'.encode("ascii")
+
+
+def lists_in(content: bytes) -> dict[ListName, tuple[str, ...]]:
+    """The lists that a mint.json gives its task, sorted. Raises `StoreError` where it is not one of ours."""
+    lists: dict[ListName, list[str]] = {name: [] for name in ListName}
+    try:
+        for test, found in orjson.loads(content)["tests"].items():
+            if found["class"] in lists:
+                lists[ListName(found["class"])].append(test)
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise StoreError(f"{FILE} is not one of ours ({type(err).__name__}: {err})", "restore it from git") from None
+    return {name: tuple(sorted(tests)) for name, tests in lists.items()}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    document: dict[str, Any] = {"class": group.derived, "empty": group.empty, "oracle": group.oracle}
+    causes = {"cause": group.cause, "cause_empty": group.cause_empty}
+    document |= {key: cause for key, cause in causes.items() if cause}
+    return {**document, "count": len(group.ids), "ids": list(group.ids)}
+
+
+def _place(place: str, row: Row) -> dict[str, str]:
+    empty, oracle, cause, other = shown(row, with_causes=True)
+    return {"place": place, "empty": empty, "oracle": oracle, "cause": cause} | (
+        {"cause_empty": other} if other else {}
+    )
+
+
+def _test(found: Derivation, test: str) -> Mapping[str, Any]:
+    row = found.rows[test]
+    document: dict[str, Any] = {"class": found.classes[test], "empty": list(row.empty), "oracle": list(row.oracle)}
+    if test in found.tried:
+        document["tried"] = {"empty": list(found.tried[test].empty), "oracle": list(found.tried[test].oracle)}
+    return document

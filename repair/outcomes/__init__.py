@@ -1,0 +1,1 @@
+"""What a run of tests left, read into one outcome for every id."""

@@ -1,0 +1,1 @@
+"""A panel as people write it: its keys, its files, its patches."""

@@ -1,0 +1,242 @@
+"""A task that is ready to fill in, with its panel where there is none, and the schemas that editors read beside it.
+
+What is to be filled in says so, and no task loads before it is. Nothing is written over what is there, but for the
+schemas, which are generated; and what is written is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repair.controls.workspace import new_directory, publish, write_atomically, written
+from repair.errors import UsageError
+from repair.formats import source
+from repair.formats.base import RowError
+from repair.panel import read
+from repair.panel.attributes import ATTRIBUTES
+from repair.panel.keys import FILL_IN, RUNTIME, SCHEMA_KEY, SECTIONS
+from repair.panel.schemas import SCHEMAS
+
+FOLDER = ".schemas"  # of a panel; a directory with a dot is no task
+
+INSTRUCTION = f"""\
+{FILL_IN}what the solver is told: what is wrong or wanted, and how it shows. Hidden tests are not shown: name every
+function, option and message that they ask for.
+"""
+ORACLE = f"{FILL_IN}the reference as a diff whose paths begin at workdir, such as `git diff` writes it\n"
+TESTS = f"{FILL_IN}the hidden tests as a diff like oracle.patch; remove this file where the image holds them already\n"
+DOCKERFILE = f"""\
+# {FILL_IN}what builds the image, then remove this line; remove environment/ where the image comes from a registry
+# Controls have no network: whatever the tests need is installed here.
+FROM python:3.12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*
+WORKDIR %s
+# One commit without what came after it, so that no solver finds the reference in the history.
+RUN git init -q && git fetch -q --depth 1 https://example.org/owner/repo.git COMMIT && git checkout -q FETCH_HEAD
+RUN pip install --no-cache-dir pytest -e .
+"""
+IMAGE = f"{FILL_IN}the image's name, such as acme-ledger:17"
+COMMAND = f"{FILL_IN}the command that runs the tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was written: the task, the panel that it is in, whether that is new, and the schemas that are."""
+
+    task: Path
+    panel: Path
+    is_new: bool
+    schemas: tuple[str, ...]
+
+
+def schema_files() -> dict[str, bytes]:
+    """The schemas of a panel's files by the names that they have in `.schemas/`."""
+    return {f"{name}.schema.json": schema_text(name).encode("ascii") for name in SCHEMAS}
+
+
+def schema_text(name: str) -> str:
+    """One schema as it is published. Raises `UsageError` where there is none of that name."""
+    if name not in SCHEMAS:
+        raise UsageError(f"there is no schema {name!r}", f"name one of {', '.join(SCHEMAS)}")
+    return json.dumps(SCHEMAS[name](), indent=2) + "\n"
+
+
+def new_task(directory: Path) -> Made:
+    """Write the task `directory`, and the panel above it where there is none.
+
+    Raises `UsageError` where the place is none for a task, or is taken, and `StoreError` where it cannot be written.
+    """
+    _check_name(directory)
+    panel = directory.parent
+    try:
+        known = _settings(panel)
+        if known is None and not os.path.lexists(panel):
+            with new_directory(panel) as root:
+                (root / directory.name).mkdir()
+                _fill_task(root / directory.name, directory.name, {})
+                schemas = _refresh(root, _put_new)
+                is_new = _fill_panel(root, panel, _put_new)
+            return Made(directory, panel, is_new, schemas)
+        with _undone_without(directory) as put, new_directory(directory) as task:
+            _fill_task(task, directory.name, known or {})
+            schemas = _refresh(panel, put)
+            is_new = known is None and _fill_panel(panel, panel, put)
+    except OSError as err:
+        raise UsageError(f"{err.filename or directory} cannot be read: {err.strerror}", read.PERMISSIONS) from None
+    return Made(directory, panel, is_new, schemas)
+
+
+# ---- the place
+
+
+def _check_name(directory: Path) -> None:
+    """Refuse what could not be a task's name on every file system."""
+    if not directory.name:
+        raise UsageError(f"{directory} has no name", "name the new task's directory in its panel")
+    try:
+        source.check_name(directory.name)
+    except RowError as err:
+        raise UsageError(f"the task's name {err.problem}", "name another directory") from None
+
+
+def _settings(panel: Path) -> Mapping[str, Any] | None:
+    """The [defaults] of a panel; None where there is no panel, and one may be made."""
+    if os.path.lexists(panel / "panel.toml"):
+        defaults: Mapping[str, Any] = read.load_settings(panel)["defaults"]
+        return defaults
+    if os.path.lexists(panel) and not read.is_there(panel, Path.is_dir):
+        raise UsageError(f"{panel} is no directory", "name another place")
+    if read.is_there(panel / "task.json", Path.is_file):
+        raise UsageError(f"{panel} is a task", "name a directory beside it, in its panel")
+    for above in Path(os.path.abspath(panel)).parents:  # noqa: PTH100
+        if read.is_there(above / "panel.toml", Path.is_file):
+            raise UsageError(f"{panel} lies in the panel {above}", "a task is a directory of its panel, not deeper")
+    below = sorted(panel.iterdir()) if panel.exists() else []
+    inner = next((entry for entry in below if os.path.lexists(entry / "panel.toml")), None)
+    if inner is not None:
+        raise UsageError(
+            f"{panel} holds panels, such as {inner}", f"name a task in one, or in a new one: {panel}/NAME/TASK"
+        )
+    return None
+
+
+# ---- writing
+
+Put = Callable[[Path, bytes], bool]
+
+
+def _put_new(file: Path, content: bytes) -> bool:
+    """Write a file whole, unless something has its name; says whether it did."""
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
+    with written(file):
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            publish(temporary, file)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+    return True
+
+
+@contextlib.contextmanager
+def _undone_without(task: Path) -> Iterator[Put]:
+    """Put new files, which are gone again where what follows fails and leaves no task."""
+    made: list[Path] = []
+
+    def put(file: Path, content: bytes) -> bool:
+        is_new = _put_new(file, content)
+        made.extend([file] * is_new)
+        return is_new
+
+    try:
+        yield put
+    except BaseException:
+        for file in made if not (task / "task.json").exists() else ():
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is not there, or holds what is not ours
+            (task.parent / FOLDER).rmdir()
+        raise
+
+
+def _fill_panel(root: Path, panel: Path, put: Put) -> bool:
+    """Make the directory `root` the panel `panel`; False where somebody else just did."""
+    put(root / ".gitattributes", ATTRIBUTES)
+    name = Path(os.path.abspath(panel)).name  # noqa: PTH100 - a link has its own name
+    return put(root / "panel.toml", _panel_toml(name).encode())
+
+
+def _refresh(panel: Path, put: Put) -> tuple[str, ...]:
+    """Give a panel the schemas of this version; the names of those that it did not have."""
+    folder = panel / FOLDER
+    if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
+        raise UsageError(f"{folder} is no directory of the panel's own", "remove it: the schemas are generated")
+    with written(folder):
+        folder.mkdir(exist_ok=True)
+    changed = []
+    for name, content in schema_files().items():
+        file = folder / name
+        if not os.path.lexists(file):
+            put(file, content)
+        elif file.is_file() and file.read_bytes() == content:
+            continue
+        else:
+            write_atomically(file, content)
+        changed.append(name)
+    return tuple(changed)
+
+
+def _fill_task(directory: Path, name: str, defaults: Mapping[str, Any]) -> None:
+    files = {
+        "task.json": _task_json(name, defaults),
+        "instruction.md": INSTRUCTION,
+        "oracle.patch": ORACLE,
+        "tests.patch": TESTS,
+        "environment/Dockerfile": DOCKERFILE % defaults.get("workdir", RUNTIME["workdir"].default),
+    }
+    for path, text in files.items():
+        file = directory / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(text.encode())
+
+
+# ---- texts
+
+
+def _task_json(name: str, defaults: Mapping[str, Any]) -> str:
+    """The keys that have to be said, and those that mostly are where the panel does not say them for all."""
+    document = {SCHEMA_KEY: f"../{FOLDER}/task.schema.json", "instance_id": name, "image": IMAGE}
+    usual = {"workdir": RUNTIME["workdir"].default, "test_cmd": RUNTIME["test_cmd"].default}
+    if defaults.get("framework", RUNTIME["framework"].default) != RUNTIME["framework"].default:
+        usual["test_cmd"] = COMMAND
+    document |= {key: value for key, value in usual.items() if key not in defaults}
+    lines = (f"  {_plain(key)}: {_plain(value)}" for key, value in document.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _panel_toml(name: str) -> str:
+    lines = [f"#:schema ./{FOLDER}/panel.schema.json"] + [f"name = {_plain(name)}"] * bool(name)
+    for section, (keys, about) in SECTIONS.items():
+        lines += ["", f"# {about}", f"[{section}]"]
+        if keys is RUNTIME:
+            lines += ["# Any key of task.json but names and lists, such as:", "# timeout = 600"]
+            continue
+        for key, meaning in keys.items():
+            lines += [f"# {meaning.about}", f"{key} = {_plain(meaning.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: Any) -> str:
+    """A text, number or list, in what JSON and TOML have in common."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""What is written once: records, their checks, gates and summaries."""

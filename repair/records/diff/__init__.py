@@ -1,0 +1,1 @@
+"""Two states of a panel, compared record by record."""

@@ -1,0 +1,1 @@
+"""A comparison of two panels as text: sections, Markdown, JSON."""

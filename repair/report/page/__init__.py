@@ -1,0 +1,1 @@
+"""The HTML report: its data, its templates, the command that builds it."""

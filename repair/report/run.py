@@ -1,0 +1,206 @@
+"""What commands show of a run, a check and a gate: results to text for people, or to a document for `--json`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from repair.errors import EngineLost, InfrastructureError, RepairError
+from repair.model import Panel
+from repair.pipeline import Result, State
+from repair.records.check import Examined, Soundness, examine
+from repair.records.gate import Gate
+from repair.report import terminal
+from repair.text import printable
+from repair.words import NOT_RUN
+
+SHOWN = 20  # differences of one task
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """The status of a run: of failures their one code, or the general one where they differ; 1 for unsound records."""
+    code = failure_code(result.error for result in results if result.state is State.FAILED)
+    return code or int(any(result.state is State.UNSOUND for result in results))
+
+
+def failure_code(errors: Iterable[RepairError | None]) -> int:
+    """The status for what kept tasks from an end: their one code, or the general one where they differ; 0 for none."""
+    codes = {error.code for error in errors if error is not None}
+    if EngineLost.code in codes:
+        return EngineLost.code
+    return (codes.pop() if len(codes) == 1 else InfrastructureError.code) if codes else 0
+
+
+# ---- run
+
+
+def plan(panel: Panel) -> dict[str, str]:
+    """What a run would do with each task."""
+    return {task.instance_id: _planned(panel, examine(panel, task)) for task in panel.tasks}
+
+
+def _planned(panel: Panel, found: Examined) -> str:
+    if found.soundness is not Soundness.ABSENT:
+        return f"leave alone: its record is {found.soundness}"
+    runs = panel.policy.repeats
+    return f"run empty and oracle {runs} time{'s' * (runs > 1)} each in {found.task.image}"
+
+
+def run_text(panel: PurePath, results: Sequence[Result], width: int | None) -> str:
+    """The closing table of a run, the records that do not fit their tasks, totals, and where to look next."""
+    parts = [terminal.closing_table([_line(result) for result in results], width)]
+    for result in results:
+        if result.state is State.UNSOUND:
+            why = printable(
+                f"{result.task.instance_id}: its record is {result.soundness} ({'; '.join(result.details)})"
+            )
+            parts.append(f"{why}; to decide it anew:\n    rm {quoted(result.task.directory / 'repair.json')}\n")
+    parts.append(f"\n{number(len(results), 'task')}: {', '.join(_totals(results))}\n")
+    parts.append(f"next: repair show {quoted(panel)}/TASK\n      repair gate {quoted(panel)}\n")
+    return "".join(parts)
+
+
+def _line(result: Result) -> terminal.Line:
+    name = result.task.instance_id
+    if result.table is None or result.decision is None:
+        word = result.soundness or (NOT_RUN if result.state is State.NOT_RUN else str(result.state))
+        return terminal.Line(name, word, note=result.error.message if result.error else "")
+    f2p, p2p = terminal.counts(result.table, result.decision)
+    dropped = sum(len(finding.ids) for finding in result.decision.dropped)
+    return terminal.Line(name, result.decision.verdict, f2p, p2p, dropped, terminal.note(result.decision))
+
+
+def _totals(results: Sequence[Result]) -> list[str]:
+    verdicts = [result.decision.verdict for result in results if result.decision is not None]
+    totals = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts))]
+    words = {
+        State.UNSOUND: "with an unsound record",
+        State.FAILED: "failed",
+        State.NOT_RUN: NOT_RUN,
+        State.KEPT: "left alone",
+    }
+    for state, word in words.items():
+        count = sum(result.state is state for result in results)
+        totals += [f"{count} {word}"] * bool(count)
+    return totals
+
+
+def failures_text(failed: Iterable[tuple[str, RepairError | None]]) -> str:
+    """Failures of tasks by kind: what happened, to which tasks, and what to do."""
+    kinds: dict[str, list[tuple[str, RepairError]]] = {}
+    for task, error in failed:
+        if error is not None:
+            kinds.setdefault(error.kind, []).append((task, error))
+    parts = []
+    for kind, alike in sorted(kinds.items()):
+        parts.append(f"\n{kind}: {number(len(alike), 'task')} without a verdict\n")
+        parts += [printable(f"  {task}: {error}") + "\n" for task, error in alike]
+    return "".join(parts)
+
+
+def run_document(results: Sequence[Result], code: int) -> dict[str, Any]:
+    """A run as `{"exit": code, "tasks": [...]}`: state, verdict, counts, note, and the error where there is one."""
+    return {"exit": code, "tasks": [_document(result) for result in results]}
+
+
+def _document(result: Result) -> dict[str, Any]:
+    document: dict[str, Any] = {"instance_id": result.task.instance_id, "state": result.state}
+    if result.table is not None and result.decision is not None:
+        (f2p, kept_f2p), (p2p, kept_p2p) = terminal.counts(result.table, result.decision)
+        document |= {
+            "verdict": result.decision.verdict,
+            "F2P": {"listed": f2p, "kept": kept_f2p},
+            "P2P": {"listed": p2p, "kept": kept_p2p},
+            "dropped": sum(len(finding.ids) for finding in result.decision.dropped),
+            "note": terminal.note(result.decision),
+        }
+    if result.details:
+        document |= {"is": result.soundness, "details": list(result.details)}
+    if result.error is not None:
+        document["error"] = error_document(result.error)
+    return document
+
+
+def error_document(error: RepairError) -> dict[str, str]:
+    return {"kind": error.kind, "message": error.message, "next": error.next}
+
+
+# ---- check
+
+
+def check_text(found: Sequence[Examined], again: Sequence[Result]) -> str:
+    """What a check says of each record, and of each that was observed again."""
+    lines = []
+    for task in found:
+        details = f" ({'; '.join(task.details)})" if task.details else ""
+        lines.append(f"{task.task.instance_id}: {task.soundness}{details}")
+    for result in again:
+        lines.append(f"{result.task.instance_id}: {_again(result)}")
+        lines += [f"    {line}" for line in result.details[:SHOWN]]
+        if len(result.details) > SHOWN:
+            lines.append(f"    and {len(result.details) - SHOWN} more")
+    sound = sum(task.soundness is Soundness.SOUND for task in found)
+    lines.append(f"{sound} of {len(found)} records are sound")
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _again(result: Result) -> str:
+    match result.state:
+        case State.KEPT:
+            return "ran again: same evidence"
+        case State.UNSOUND:
+            return "ran again: OTHER evidence"
+        case State.FAILED:
+            return f"ran again: {result.error}"
+        case State.NOT_RUN | State.RECORDED:
+            return "not run again"
+
+
+def check_document(found: Sequence[Examined], again: Sequence[Result], code: int) -> dict[str, Any]:
+    """A check as `{"exit": code, "tasks": [{"instance_id", "is", "details"}], "rerun": [...]}`."""
+    tasks = [
+        {"instance_id": task.task.instance_id, "is": task.soundness, "details": list(task.details)} for task in found
+    ]
+    return {"exit": code, "tasks": tasks, "rerun": [_document(result) for result in again]}
+
+
+# ---- gate
+
+
+def gate_text(gate: Gate) -> str:
+    """The sum, and why each other task is not admitted."""
+    lines = [gate.sum, *(f"not admitted: {name}: {why}" for name, why in gate.refused)]
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def gate_document(gate: Gate) -> dict[str, Any]:
+    """The gate with its exit status, the admitted ids, and why each other is not admitted."""
+    refused: Mapping[str, str] = dict(gate.refused)
+    return {
+        "exit": 0 if gate.passed else 1,
+        "passed": gate.passed,
+        "clean": gate.clean,
+        "repaired": gate.repaired,
+        "min_tasks": gate.min_tasks,
+        "admitted": [task.task.instance_id for task in gate.admitted],
+        "not_admitted": refused,
+    }
+
+
+def number(count: int, noun: str) -> str:
+    """Such as `1 task`, `2 tasks`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def quoted(path: PurePath) -> str:
+    """A path for a shell; what could steer a terminal is spelt as bash, ksh and zsh read it between `$'` and `'`."""
+    text = str(path)
+    return shlex.quote(text) if printable(text) == text else f"$'{''.join(map(_spelt, text))}'"
+
+
+def _spelt(char: str) -> str:
+    if printable(char) == char:
+        return f"\\{char}" if char in "\\'" else char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,102 @@
+"""Which runs are alive: each holds a lock that its process takes to the grave, and labels its containers with its id.
+
+So what a killed run left can be told from what a live one uses, also by another user or from another shell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from repair.controls.workspace import written
+from repair.records.documents import sha256
+
+
+def new_run_id() -> str:
+    """`host-pid-random`: the label of a run's containers and the name of its lock."""
+    return f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def _host() -> str:
+    """This machine: its name, and a digest of its id and of where process ids hold, since names are given twice."""
+    name = re.sub(r"[^A-Za-z0-9.]", ".", socket.gethostname()) or "host"
+    known = b""
+    with contextlib.suppress(OSError):
+        known += Path("/etc/machine-id").read_bytes()
+    with contextlib.suppress(OSError):  # a container's own, where it is run in one
+        known += str(Path("/proc/self/ns/pid").stat().st_ino).encode()
+    return f"{name}.{sha256(known)[:8]}"
+
+
+def _locks() -> Path:
+    path = Path("/tmp/repair-locks")  # noqa: S108 - every shell of this host must find it, whatever its TMPDIR
+    with contextlib.suppress(FileExistsError), written(path):
+        path.mkdir()
+        path.chmod(0o1777)
+    return path
+
+
+@contextlib.contextmanager
+def alive(run_id: str) -> Iterator[None]:
+    """Hold the lock that tells other processes that this run's containers are in use."""
+    path = _locks() / f"{run_id}.lock"
+    with written(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        os.fchmod(descriptor, 0o644)  # whatever the umask: other users look whether it is held
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def known_runs() -> list[str]:
+    """The ids of runs that have, or had, a lock on this host."""
+    return sorted(path.stem for path in _locks().glob(f"{_host()}-*.lock"))
+
+
+def is_of_this_host(run_id: str) -> bool:
+    """Was this run started on this host?"""
+    return run_id.rpartition("-")[0].rpartition("-")[0] == _host()
+
+
+def _lives(run_id: str) -> bool:
+    """Is there a process with the id that this run had? Asked where somebody removed its lock."""
+    pid = run_id.split("-")[-2]
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def is_dead(run_id: str) -> bool:
+    """Is this a run of this host whose process is gone? Of another host's runs nothing is known: they are spared."""
+    if not is_of_this_host(run_id):
+        return False
+    path = _locks() / f"{run_id}.lock"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return not _lives(run_id)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        with contextlib.suppress(OSError):  # another user's
+            path.unlink()
+        return True
+    finally:
+        os.close(descriptor)
