@@ -318,3 +318,14 @@ class Repair:
     policy: Policy
     scores_empty: tuple[float, ...] = ()
     scores_oracle: tuple[float, ...] = ()
+
+
+SCHEMA = 1  # 1: the first
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a container's process ended. `code` is None where its time ran out and it was killed."""
+
+    code: int | None
+    memory_kill: bool

@@ -10,16 +10,22 @@ from enum import StrEnum
 from functools import partial
 
 from repair import __version__, rules, table
-from repair.controls import runner
-from repair.controls.session import Ended, Options, Say, Work, controls, each, refuse_patch_errors, silent, spelt_by
+from repair.controls import plan
+from repair.controls.plan import controls
+from repair.controls.session import Done, Options, Say, Work, each, silent
 from repair.controls.verifier import fetches, verify
-from repair.controls.workspace import has_record, inputs, source_digest, written
 from repair.errors import InfrastructureError, NoEvidence, RepairError, UsageError
+from repair.files import written
 from repair.formats.trimming import own_verifier
 from repair.model import ControlKind, Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
-from repair.records.check import Soundness, decision_of, examine, judge
-from repair.records.documents import outcomes_json, repair_json, sha256
+from repair.panel.inputs import inputs, source_digest
+from repair.panel.read import has_record
+from repair.records.check import Soundness, examine
+from repair.records.documents import outcomes_json, repair_json
+from repair.rules import final_decision, repair_of
 from repair.sandbox import Sandbox
+from repair.table import refuse_patch_errors, spelt_by
+from repair.text import sha256
 
 
 class State(StrEnum):
@@ -66,7 +72,7 @@ def rerun(panel: Panel, sandbox: Sandbox, options: Options, say: Say = silent) -
     return [_result(ended) for ended in each(panel, sandbox, fresh, say, _compare, _spell, records=False)]
 
 
-def _result(ended: Ended[Result]) -> Result:
+def _result(ended: Done[Result]) -> Result:
     if ended.value is not None:
         return replace(ended.value, seconds=ended.seconds)
     state = State.NOT_RUN if ended.error is None else State.FAILED
@@ -84,7 +90,7 @@ def _decide(work: Work, task: Task) -> Result:
         if source_digest(task) != source:
             raise UsageError(f"{task.directory} was changed while its own verifier ran", "run again")
         made_from = replace(made_from, source=source)
-    repair = judge(evidence, made_from, work.panel.policy)
+    repair = repair_of(evidence, made_from, work.panel.policy)
     outcomes = outcomes_json(evidence)
     work.workspace.save(task, outcomes, repair_json(repair, sha256(outcomes)))
     return Result(task, State.RECORDED, evidence.table, repair.decision)
@@ -103,7 +109,7 @@ def _compare(work: Work, task: Task) -> Result:
 
 def _evidence(work: Work, task: Task, *, own: bool) -> Evidence:
     """Run a task's controls, confirm them where ids would be dropped, and ask its `own` verifier."""
-    task = runner.planned(task)
+    task = plan.prepared(task)
     if own:
         own_verifier(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
     image = work.image(task)
@@ -111,7 +117,7 @@ def _evidence(work: Work, task: Task, *, own: bool) -> Evidence:
     decision = rules.decide(evidence.table, work.panel.policy)
     if decision.verdict is Verdict.REPAIRED:
         evidence = _confirm(work, task, evidence, decision)
-    settled = decision_of(evidence, work.panel.policy)
+    settled = final_decision(evidence, work.panel.policy)
     if own and rules.admits(settled.verdict):
         evidence = replace(evidence, own=_ask_own(work, task, image, settled))
     return evidence
@@ -205,7 +211,7 @@ def _differences(before: Evidence, now: Evidence) -> tuple[str, ...]:
     return tuple(lines) or ("the outcomes agree, their causes, flags or confirmation do not",)
 
 
-def _spell(ended: Ended[Result]) -> str:
+def _spell(ended: Done[Result]) -> str:
     result = _result(ended)
     match result.state:
         case State.RECORDED:

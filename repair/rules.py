@@ -15,9 +15,11 @@ from repair.model import (
     Decision,
     Evidence,
     Finding,
+    Inputs,
     ListName,
     Outcome,
     Policy,
+    Repair,
     Row,
     Rule,
     Table,
@@ -247,3 +249,20 @@ def admits(verdict: Verdict) -> bool:
             return False
         case _:
             assert_never(verdict)
+
+
+def repair_of(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
+    """What the rule makes of evidence: the record that `repair run` writes and `repair check` rebuilds."""
+    settled = final_decision(evidence, policy)
+    if evidence.confirm_table is None:
+        return Repair(settled, evidence, made_from, policy)
+    scores_empty, scores_oracle = scores(evidence.confirm_table.rows, policy.passing)
+    return Repair(settled, evidence, made_from, policy, scores_empty, scores_oracle)
+
+
+def final_decision(evidence: Evidence, policy: Policy) -> Decision:
+    """What the rule says of all that was observed: the first table, the confirmation, the own verifier."""
+    decision = decide(evidence.table, policy)
+    if evidence.confirm_table is not None:
+        decision = settle(decision, decide(evidence.confirm_table, policy))
+    return decision if evidence.own is None else agree(decision, evidence.own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from repair.errors import NoEvidence
 from repair.model import ListName, Observed, Outcome, Row, Run, Table
 
 
@@ -49,3 +50,36 @@ def _of(member: str, runs: Sequence[Observed]) -> tuple[Outcome, ...]:
 def smallest(causes: Iterable[str]) -> str:
     """The cause that counts over several runs: the smallest text, so that their order does not matter."""
     return min((cause for cause in causes if cause), default="")
+
+
+def refuse_patch_errors(runs: Sequence[Run]) -> None:
+    """Raise where a patch does not apply that did in another run: the same image cannot take it and not take it."""
+    error = next((run.patch for run in runs if run.patch is not None), None)
+    if error is not None:
+        raise NoEvidence(f"a patch applied in one run and not in another: {error}", "find what changes the image")
+
+
+def refuse_two_answers(empty: Sequence[Run], oracle: Sequence[Run]) -> None:
+    """Raise where the controls disagree about a patch of both: the oracle control applies empty's, then its own."""
+    first, both = {run.patch for run in empty}, {run.patch for run in oracle}
+    own = first == {None} and all(error is None or error.startswith("oracle.patch: ") for error in both)
+    if empty and oracle and not own and first != both:
+        refuse_patch_errors([*empty, *oracle])
+
+
+def refuse_two_spellings(runs: Sequence[Run]) -> None:
+    """Raise where the reports of two runs fit different templates: then one id could mean two tests."""
+    found = sorted({run.template[0] for run in runs if run.template and _resolved(run)})
+    if len(found) > 1:
+        raise NoEvidence(
+            f"the runs' reports spell ids in different ways: {' and '.join(found)}", "set id_template in task.json"
+        )
+
+
+def _resolved(run: Run) -> bool:
+    return any(seen.outcome is not Outcome.MISSING for seen in (*run.observed.values(), *run.found.values()))
+
+
+def spelt_by(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The template by which runs spelt the ids that they resolved; empty where they are node ids."""
+    return next((run.template for run in runs if _resolved(run)), ())

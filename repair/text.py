@@ -5,8 +5,12 @@ Pure. Raw text stays in the logs; what differs from run to run without meaning a
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 MAX_CHARS = 300
 MAX_READ = 20_000  # of a text; what follows no cause needs
@@ -73,40 +77,6 @@ def says_no_space(text: str) -> bool:
     return _NO_SPACE.search(text) is not None
 
 
-def of_collection(where: str, text: str) -> str:
-    """The cause of a collector that failed: `where: ExceptionType: message`, read from pytest's long text.
-
-    pytest prefixes the lines of an exception with `E`; of a chain the last one is what was raised.
-    """
-    raised = [line[1:].strip() for line in text.splitlines() if re.match(r"E {1,3}[^ ]", line)]
-    named = [line for line in raised if re.match(r"[A-Za-z_][\w.]*(?::|$)", line)]
-    line = (named or raised or [text])[-1]
-    return normalise(f"{where}: {first_line(line)}" if where else first_line(line))
-
-
-def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
-    """pytest's message why it could not start, from the end of its output; None where it says no such thing.
-
-    `by_usage`: it ended with the status for usage errors, with which other programs end as well. Otherwise only a
-    plugin that does not import counts.
-    """
-    lines = [line.rstrip() for line in log.splitlines() if line.strip()]
-    raised = [line[1:].strip() for line in lines if re.match(r"E {1,3}[^ ]", line)]
-    conftest = [m[1] for m in (re.match(r"ImportError while loading conftest '(.+)'", line) for line in lines) if m]
-    if by_usage and conftest:
-        where = conftest[-1].removeprefix(workdir.rstrip("/") + "/")
-        return of_collection(where, "\n".join(f"E   {line}" for line in raised) or lines[-1])
-    said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
-    if by_usage and said:
-        return normalise(said[-1])
-    plugin = [line for line in lines if re.search('Error (importing|while loading) plugin "', line)]
-    if plugin:
-        return normalise(": ".join([plugin[-1].rstrip("."), *raised[-1:]]))
-    if any("in load_setuptools_entrypoints" in line or "in import_plugin" in line for line in lines):
-        return normalise(f"a plugin of the image does not import: {lines[-1]}")
-    return None
-
-
 def is_encodable(text: str) -> bool:
     """Can a text be written as UTF-8? One with half a character, or with bytes that are none, cannot."""
     try:
@@ -114,3 +84,44 @@ def is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+MAX_WIDTH = 100
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+_encode = json.JSONEncoder(default=dict).encode
+
+
+def inline(value: Any) -> str:
+    """One line of ASCII JSON, keys in the order given, a blank behind `,` and `:`."""
+    return _encode(value).replace("\x7f", "\\u007f")
+
+
+def pretty(value: Any, depth: int = 0) -> str:
+    """ASCII JSON for people: what fits on a line stands on one, and ids always stand one a line."""
+    pad, end = " " * (depth + 1), " " * depth
+    if isinstance(value, Mapping) and value:
+        text = "" if isinstance(value.get("ids"), list | tuple) else inline(value)
+        if not text or len(text) > MAX_WIDTH or '"ids": [' in text:
+            items = (f"{pad}{inline(key)}: {_item(key, item, depth + 1)}" for key, item in value.items())
+            return "{\n" + ",\n".join(items) + f"\n{end}}}"
+        return text
+    if isinstance(value, list | tuple) and value:
+        text = inline(value)
+        if len(text) > MAX_WIDTH or '"ids": [' in text:
+            return _lines((pretty(item, depth + 1) for item in value), depth)
+        return text
+    return inline(value)
+
+
+def _item(key: str, value: Any, depth: int) -> str:
+    one_a_line = key == "ids" and isinstance(value, list | tuple) and value
+    return _lines(map(inline, value), depth) if one_a_line else pretty(value, depth)
+
+
+def _lines(items: Iterable[str], depth: int) -> str:
+    return "[\n" + ",\n".join(" " * (depth + 1) + item for item in items) + "\n" + " " * depth + "]"

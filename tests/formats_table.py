@@ -15,7 +15,7 @@ from formats import rows
 from repair.errors import NoJUnit
 from repair.formats import registry
 from repair.formats.base import DirectoryFormat, RowFormat
-from repair.outcomes.frameworks import plan
+from repair.outcomes.frameworks import known, plan
 
 DIRECTORIES: Mapping[str, Callable[..., Path]] = {"harbor": rows.harbor, "swe-bench-5-repo": rows.task_repo}
 HEAD = ("format", "name for `--format`", "import", "round trip", "conversion to it", "run here")
@@ -59,7 +59,7 @@ def _line(known: RowFormat | DirectoryFormat) -> tuple[str, ...]:
 
 def runners() -> str:
     """The runners whose commands get an option that makes them write JUnit, as they stand in a sentence."""
-    names = [TITLES.get(name, name) for name in plan.FRAMEWORKS if is_made_to_write(name)]
+    names = [TITLES.get(name, name) for name in known.FRAMEWORKS if is_made_to_write(name)]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import orjson
 
-from repair.controls import runner
+from repair.controls import plan, runner
 from repair.errors import NoEvidence
-from repair.model import Control, ControlKind, Image, Observed, Outcome, Run, Select, Task
+from repair.model import Control, ControlKind, Ended, Image, Observed, Outcome, Run, Select, Task
 from repair.outcomes import evidence, junit, lookup, plugin_log
-from repair.sandbox import Ended
 
 IMAGE = Image("sha256:none")
 QUICK = ("-p", "no:hypothesispytest")  # which our own environment has, and which triples the start-up time
@@ -83,8 +82,8 @@ def run(
     shutil.rmtree(here, ignore_errors=True)
     for name in ("in", "out", "plugin"):
         (here / name).mkdir(parents=True)
-    (here / "plugin" / "repair_pytest.py").write_bytes(runner.inside("repair_pytest.py"))
-    wanted = {"skip": list(skip), **runner._choice(asked)}
+    (here / "plugin" / "repair_pytest.py").write_bytes(plan.inside("repair_pytest.py"))
+    wanted = {"skip": list(skip), **plan.choice(asked)}
     (here / "in" / "select.json").write_bytes(orjson.dumps(wanted))
     ours = runner._pytest_arguments(asked, str(here))
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV"))}

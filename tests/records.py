@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from repair import rules, table
-from repair.controls.workspace import Workspace, inputs, source_digest
+from repair.controls.workspace import Workspace
 from repair.model import Evidence, Image, Observed, Outcome, Panel, Policy, Run, Task, Verdict
 from repair.panel import read
-from repair.records import check
-from repair.records.documents import outcomes_json, repair_json, sha256
+from repair.panel.inputs import inputs, source_digest
+from repair.records.documents import outcomes_json, repair_json
+from repair.text import sha256
 
 IMAGE = Image("sha256:" + "1" * 64, "registry.example/calc@sha256:" + "2" * 64, "linux/amd64")
 Seen = Mapping[str, Observed]
@@ -59,7 +60,7 @@ def write_evidence(panel: Panel, task: Task, found: Evidence) -> None:
     workspace = Workspace(panel, "test")
     outcomes = outcomes_json(found)
     made_from = inputs(task) if found.own is None else replace(inputs(task), source=source_digest(task))
-    record = repair_json(check.judge(found, made_from, panel.policy), sha256(outcomes))
+    record = repair_json(rules.repair_of(found, made_from, panel.policy), sha256(outcomes))
     with workspace.task_lock(task, lambda: True):
         workspace.save(task, outcomes, record)
 

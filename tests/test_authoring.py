@@ -24,9 +24,9 @@ from repair.errors import UsageError
 from repair.model import Policy, Task
 from repair.panel import new as panel_new
 from repair.panel import read
-from repair.panel.attributes import ATTRIBUTES
 from repair.panel.keys import FILL_IN
-from repair.panel.new import FOLDER, Made, new_task, schema_files
+from repair.panel.new import SCHEMAS_FOLDER, Made, new_task, schema_files
+from repair.panel.read import ATTRIBUTES
 from repair.panel.schemas import SCHEMAS
 
 FILES = {"task.json", "instruction.md", "oracle.patch", "tests.patch", "environment", "environment/Dockerfile"}
@@ -56,9 +56,11 @@ def test_a_task_in_a_new_panel(tmp_path: Path) -> None:
     panel = tmp_path / "deep" / "mine"
     assert made == Made(panel / "acme-17", panel, True, tuple(schema_files()))
     assert set(rows.tree(panel / "acme-17")) == FILES
-    assert {entry.name for entry in panel.iterdir()} == {"acme-17", "panel.toml", ".gitattributes", FOLDER}
+    assert {entry.name for entry in panel.iterdir()} == {"acme-17", "panel.toml", ".gitattributes", SCHEMAS_FOLDER}
     assert (panel / ".gitattributes").read_bytes() == ATTRIBUTES
-    assert {name: (panel / FOLDER / name).read_bytes() for name in rows.tree(panel / FOLDER)} == schema_files()
+    assert {
+        name: (panel / SCHEMAS_FOLDER / name).read_bytes() for name in rows.tree(panel / SCHEMAS_FOLDER)
+    } == schema_files()
     assert read.task_names(panel) == ["acme-17"]
 
 
@@ -117,7 +119,12 @@ def test_a_panel_that_is_there_gets_a_task_and_schemas(panel: Path, make_task: M
     assert new_task(panel / "acme-17") == Made(panel / "acme-17", panel, False, tuple(schema_files()))
     after = rows.tree(panel)
     assert before.items() <= after.items()
-    new = {*(f"acme-17/{file}" for file in FILES), "acme-17", FOLDER, *(f"{FOLDER}/{name}" for name in schema_files())}
+    new = {
+        *(f"acme-17/{file}" for file in FILES),
+        "acme-17",
+        SCHEMAS_FOLDER,
+        *(f"{SCHEMAS_FOLDER}/{name}" for name in schema_files()),
+    }
     assert set(after) - set(before) == new
     assert new_task(panel / "acme-18").schemas == ()
 
@@ -125,12 +132,12 @@ def test_a_panel_that_is_there_gets_a_task_and_schemas(panel: Path, make_task: M
 @pytest.mark.parametrize("stale", [b"", b"{}", b"\xff"])
 def test_schemas_of_another_version_are_refreshed(panel: Path, stale: bytes) -> None:
     new_task(panel / "a")
-    (panel / FOLDER / "task.schema.json").write_bytes(stale)
-    (panel / FOLDER / "panel.schema.json").unlink()
-    (panel / FOLDER / "ours.json").write_text("{}")
+    (panel / SCHEMAS_FOLDER / "task.schema.json").write_bytes(stale)
+    (panel / SCHEMAS_FOLDER / "panel.schema.json").unlink()
+    (panel / SCHEMAS_FOLDER / "ours.json").write_text("{}")
     assert set(new_task(panel / "b").schemas) == {"task.schema.json", "panel.schema.json"}
-    assert {name: (panel / FOLDER / name).read_bytes() for name in schema_files()} == schema_files()
-    assert (panel / FOLDER / "ours.json").read_text() == "{}"
+    assert {name: (panel / SCHEMAS_FOLDER / name).read_bytes() for name in schema_files()} == schema_files()
+    assert (panel / SCHEMAS_FOLDER / "ours.json").read_text() == "{}"
 
 
 def test_an_empty_directory_may_become_a_task(panel: Path) -> None:
@@ -297,7 +304,7 @@ def test_two_at_once_both_get_their_task(tmp_path: Path, there: str) -> None:
     assert all(set(rows.tree(panel / name)) == FILES for name in "abc" if done[name])
     assert not list(tmp_path.rglob("*.tmp"))
     assert read.load_settings(panel)
-    assert {name: (panel / FOLDER / name).read_bytes() for name in schema_files()} == schema_files()
+    assert {name: (panel / SCHEMAS_FOLDER / name).read_bytes() for name in schema_files()} == schema_files()
 
 
 if sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64"}:

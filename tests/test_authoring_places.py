@@ -12,7 +12,7 @@ from formats import rows
 from test_native_files import NOBODY, open_panel
 
 from repair.errors import RepairError, StoreError, UsageError
-from repair.panel.new import FOLDER, new_task
+from repair.panel.new import SCHEMAS_FOLDER, new_task
 
 __all__ = ["open_panel"]  # a fixture
 # Root loads all that is needed first: the interpreter's own files may be closed to everybody else.
@@ -121,12 +121,12 @@ def test_schemas_stay_in_the_panel(panel: Path, what: str) -> None:
     (panel.parent / "elsewhere").mkdir()
     match what:
         case "file":
-            (panel / FOLDER).write_text("")
+            (panel / SCHEMAS_FOLDER).write_text("")
         case "link":
-            (panel / FOLDER).symlink_to(panel.parent / "elsewhere")
+            (panel / SCHEMAS_FOLDER).symlink_to(panel.parent / "elsewhere")
         case _:
-            (panel / FOLDER).symlink_to("nowhere")
-    assert refused(panel / "t").startswith(f"{panel / FOLDER} is no directory of the panel's own; ")
+            (panel / SCHEMAS_FOLDER).symlink_to("nowhere")
+    assert refused(panel / "t").startswith(f"{panel / SCHEMAS_FOLDER} is no directory of the panel's own; ")
 
 
 @pytest.mark.parametrize("closed", [".", "panel.toml", "task-1"])

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.text import MAX_CHARS, first_line, normalise, of_collection, printable, startup_error
+from repair.outcomes.evidence import startup_error
+from repair.outcomes.plugin_log import of_collection
+from repair.text import MAX_CHARS, first_line, normalise, printable
 
 SAME: dict[str, tuple[str, str, str]] = {  # two runs' texts, and what both become
     "addresses": ("<Foo object at 0x7f3a2c001d30>", "<Foo object at 0x55d0aa>", "<Foo object at 0x…>"),

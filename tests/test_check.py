@@ -15,12 +15,13 @@ from conftest import MakeTask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repair import table
-from repair.controls.workspace import inputs
+from repair import rules, table
 from repair.model import Evidence, ListName, Observed, Outcome, Verdict
+from repair.panel.inputs import inputs
 from repair.records import check
 from repair.records.check import Examined, Soundness, examine
-from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair.records.documents import outcomes_json, read_outcomes, repair_json
+from repair.text import sha256
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 ADD = "tests/test_calc.py::test_add"
@@ -109,7 +110,7 @@ def test_a_forgery_of_both_files_is_sound(repaired: Path) -> None:
         ("outcomes.json", outcomes_json(forged)),
         (
             "repair.json",
-            repair_json(check.judge(forged, inputs(task), panel.policy), sha256(outcomes_json(forged))),
+            repair_json(rules.repair_of(forged, inputs(task), panel.policy), sha256(outcomes_json(forged))),
         ),
     ):
         records.overwrite(repaired / name, content)

@@ -12,12 +12,12 @@ import records
 from conftest import MakeTask
 from test_cli import Capture, ask
 
-from repair.controls.workspace import inputs
 from repair.formats import exporting
 from repair.mint.classes import derive
 from repair.mint.document import Minted, mint_json
 from repair.model import ListName, Run
 from repair.panel import read
+from repair.panel.inputs import inputs
 from repair.records import gate
 from repair.records.check import Examined, Soundness, examine, examine_all
 

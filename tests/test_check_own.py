@@ -11,11 +11,12 @@ import pytest
 import records
 from conftest import MakeTask
 
-from repair.controls.workspace import inputs, source_digest
+from repair import rules
 from repair.model import Rule, Verdict
-from repair.records import check
+from repair.panel.inputs import inputs, source_digest
 from repair.records.check import Examined, Soundness, examine
-from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair.records.documents import outcomes_json, read_outcomes, repair_json
+from repair.text import sha256
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 ADD = "tests/test_calc.py::test_add"
@@ -138,15 +139,15 @@ def test_a_task_that_the_controls_refuse_keeps_their_reasons(make_task: MakeTask
     directory = make_task()
     panel, task = records.load(directory)
     found = replace(records.evidence(task, panel.policy, {}, {ADD: records.FAILED}), own=(0.0, 0.0))
-    decision = check.decision_of(found, panel.policy)
-    assert decision == check.decision_of(replace(found, own=None), panel.policy)
+    decision = rules.final_decision(found, panel.policy)
+    assert decision == rules.final_decision(replace(found, own=None), panel.policy)
     assert Rule.OWN_VERIFIER not in {reason.rule for reason in decision.reasons}
 
 
 def test_a_confirmation_that_fails_is_not_the_verifiers_reason(make_task: MakeTask) -> None:
     panel, task = records.load(make_task())
     found = records.evidence(task, panel.policy, LOST, LOST, {ADD: records.FAILED})
-    decision = check.decision_of(replace(found, own=(0.0, 1.0)), panel.policy)
+    decision = rules.final_decision(replace(found, own=(0.0, 1.0)), panel.policy)
     assert {reason.rule for reason in decision.reasons} == {Rule.NOT_CONFIRMED}
 
 
@@ -209,7 +210,7 @@ def test_a_record_reads_the_same_from_its_outcomes(make_task: MakeTask) -> None:
     panel, task = records.load(directory)
     content = (directory / "outcomes.json").read_bytes()
     made_from = replace(inputs(task), source=source_digest(task))
-    again = check.judge(read_outcomes(content), made_from, panel.policy)
+    again = rules.repair_of(read_outcomes(content), made_from, panel.policy)
     assert repair_json(again, sha256(content)) == (directory / "repair.json").read_bytes()
 
 

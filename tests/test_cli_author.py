@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from test_cli import Capture, ask, one_line, start
 
-from repair.panel.new import FOLDER
+from repair.panel.new import SCHEMAS_FOLDER
 from repair.panel.schemas import SCHEMAS
 
 
@@ -21,7 +21,7 @@ def test_new_says_what_is_next(capsys: Capture, tmp_path: Path) -> None:
     lines = out.splitlines()
     assert lines[:3] == [
         f"{panel}/acme-17 is ready to fill in",
-        f"{panel} is a new panel: panel.toml, .gitattributes, {FOLDER}/",
+        f"{panel} is a new panel: panel.toml, .gitattributes, {SCHEMAS_FOLDER}/",
         "",
     ]
     assert f"`repair mint {shlex.quote(str(panel))} -o NEW`" in out
@@ -32,12 +32,14 @@ def test_new_says_what_is_next(capsys: Capture, tmp_path: Path) -> None:
 
 def test_new_says_which_schemas_it_wrote(capsys: Capture, panel: Path) -> None:
     _, out, _ = ask(capsys, "new", panel / "a")
-    assert out.splitlines()[1].startswith(f"{panel / FOLDER} is generated, and now this version's: task.schema.json, ")
+    assert out.splitlines()[1].startswith(
+        f"{panel / SCHEMAS_FOLDER} is generated, and now this version's: task.schema.json, "
+    )
     _, out, _ = ask(capsys, "new", panel / "b")
-    assert FOLDER not in out
-    (panel / FOLDER / "repair.schema.json").write_text("{}")
+    assert SCHEMAS_FOLDER not in out
+    (panel / SCHEMAS_FOLDER / "repair.schema.json").write_text("{}")
     _, out, _ = ask(capsys, "new", panel / "c")
-    assert out.splitlines()[1] == f"{panel / FOLDER} is generated, and now this version's: repair.schema.json"
+    assert out.splitlines()[1] == f"{panel / SCHEMAS_FOLDER} is generated, and now this version's: repair.schema.json"
 
 
 @pytest.mark.parametrize("command", ["run", "check", "gate"])
@@ -68,7 +70,7 @@ def test_schema_prints_what_editors_get(capsys: Capture, panel: Path, name: str)
     assert json.loads(out) == SCHEMAS[name]()
     jsonschema.Draft202012Validator.check_schema(json.loads(out))
     ask(capsys, "new", panel / "a")
-    assert (panel / FOLDER / f"{name}.schema.json").read_text() == out
+    assert (panel / SCHEMAS_FOLDER / f"{name}.schema.json").read_text() == out
 
 
 def test_schema_is_the_same_bytes_in_every_process() -> None:

@@ -12,7 +12,7 @@ from conftest import MakeTask
 from rich.cells import cell_len
 
 from repair.cli import run_app
-from repair.controls.session import Ended
+from repair.controls.session import Done
 from repair.errors import EngineError, EngineLost, ImageError, MemoryKill, RepairError
 from repair.mint.probe import Failure, Plan, Probed, Subject, trials
 from repair.mint.steadiness import CONDITIONS, Conditions, Network, Place, judge
@@ -149,9 +149,9 @@ NEEDS = subject(OTHER, "MM PP MM PP", "MM PP MM PP")
 
 def ended(
     *tests: Subject, failures: tuple[Failure, ...] = (), alone: bool = True, network: str = "none"
-) -> Ended[Probed]:
+) -> Done[Probed]:
     task = Task("acme-1", "acme/calc:1", (), (), b"", None, Path("acme-1"), network=network)
-    return Ended(task, Probed(Image("sha256:" + "1" * 64), PASSING, 2, 24, alone, tests, failures))
+    return Done(task, Probed(Image("sha256:" + "1" * 64), PASSING, 2, 24, alone, tests, failures))
 
 
 def test_one_table_with_a_row_a_test_and_control() -> None:
@@ -306,7 +306,7 @@ def test_the_exit_status(errors: tuple[MemoryKill | EngineError, ...], code: int
 
 def test_a_task_that_could_not_be_probed_at_all() -> None:
     error: RepairError = ImageError("no image acme/calc:1", "build it")
-    result: Ended[Probed] = Ended(ended().task, error=error)
+    result: Done[Probed] = Done(ended().task, error=error)
     assert probe.exit_code(result) == ImageError.code
     assert probe.text(result, 80) == ""
     assert probe.failures_text(result) == ("image: acme-1 could not be probed: no image acme/calc:1; build it\n")

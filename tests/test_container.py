@@ -12,9 +12,10 @@ import pytest
 import requests.exceptions
 
 from repair.errors import ContainerKilled, EngineError, NoEvidence
+from repair.model import Ended
 from repair.sandbox.archive import Entry, pack
 from repair.sandbox.connection import Connection
-from repair.sandbox.container import Container, Ended
+from repair.sandbox.container import Container
 
 RUNS = {"Running": True, "ExitCode": 0, "OOMKilled": False, "Status": "running", "Dead": False}
 ENDED = {"Running": False, "ExitCode": 3, "OOMKilled": False, "Status": "exited", "Dead": False}

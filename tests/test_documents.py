@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair import table
+from repair import rules, table
 from repair.errors import StoreError
 from repair.model import Evidence, Image, Inputs, ListName, Observed, Outcome, Policy, Row, Run, Table
-from repair.records import check
-from repair.records.documents import MAX_WIDTH, inline, outcomes_json, pretty, read_outcomes, repair_json, sha256
+from repair.records.documents import outcomes_json, read_outcomes, repair_json
+from repair.text import MAX_WIDTH, inline, pretty, sha256
 
 GOLDEN = Path(__file__).parent / "golden"
 INPUTS = Inputs("a" * 64, None, "b" * 64, "c" * 64)
@@ -137,7 +137,7 @@ def policy(case: str) -> Policy:
 def documents(case: str) -> dict[str, bytes]:
     found = CASES[case]()
     outcomes = outcomes_json(found)
-    record = repair_json(check.judge(found, INPUTS, policy(case)), sha256(outcomes))
+    record = repair_json(rules.repair_of(found, INPUTS, policy(case)), sha256(outcomes))
     return {f"{case}.repair.json": record, f"{case}.outcomes.json": outcomes}
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_documents import INPUTS, evidences, run, without_observed
 
-from repair import table
+from repair import rules, table
 from repair.errors import StoreError
 from repair.model import Evidence, Image, Inputs, Observed, Outcome, Policy, Run, Verdict
-from repair.records import check
-from repair.records.documents import inputs_document, outcomes_json, read_outcomes, repair_json, sha256
+from repair.records.documents import inputs_document, outcomes_json, read_outcomes, repair_json
+from repair.text import sha256
 
 POLICY = Policy(min_p2p=0)
 TEMPLATES = [("{name}",), ("{name} ({classname})", "{name} ({classname}.{name})"), ('ü"\\\n{name}',)]
@@ -31,7 +31,7 @@ def found(own: tuple[float, float] | None = None, template: tuple[str, ...] = ()
 
 
 def record(evidence: Evidence, inputs: Inputs = INPUTS) -> bytes:
-    return repair_json(check.judge(evidence, inputs, POLICY), sha256(outcomes_json(evidence)))
+    return repair_json(rules.repair_of(evidence, inputs, POLICY), sha256(outcomes_json(evidence)))
 
 
 # ---- templates

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from repair.errors import NoEvidence
-from repair.model import Control, ControlKind, Image, Run, Task
+from repair.model import Control, ControlKind, Ended, Image, Run, Task
 from repair.outcomes import evidence
 from repair.outcomes.evidence import Attempt, NoReport
-from repair.sandbox import Ended
 
 REPORT = (
     '<testsuite><testcase classname="A" name="p"/>'

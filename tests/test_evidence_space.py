@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from repair.errors import ContainerKilled, DiskFull, NoEvidence
-from repair.model import Control, ControlKind, Image, Run, Task
+from repair.model import Control, ControlKind, Ended, Image, Run, Task
 from repair.outcomes import evidence
 from repair.outcomes.evidence import Attempt
 from repair.outcomes.logs import full_disk_first, out_of_space
-from repair.sandbox import Ended
 
 BLOCKS = "Filesystem     1024-blocks   Used Available Capacity Mounted on\noverlay {size} 1 {free} 41% /\n"
 FILES = "Filesystem     Inodes IUsed IFree IUse% Mounted on\noverlay {size} 1 {free} 32% /\n"

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from repair.controls.session import refuse_two_spellings
 from repair.errors import NoEvidence
-from repair.model import Control, ControlKind, Image, Observed, Outcome, Run, Task
+from repair.model import Control, ControlKind, Ended, Image, Observed, Outcome, Run, Task
 from repair.outcomes import evidence
 from repair.outcomes.evidence import Attempt
 from repair.outcomes.spelling import CANDIDATES, Template
-from repair.sandbox import Ended
+from repair.table import refuse_two_spellings
 
 P, F, M = Outcome.PASSED, Outcome.FAILED, Outcome.MISSING
 UNITTEST: Template = ("{name} ({classname})", "{name} ({classname}.{name})")

@@ -18,7 +18,7 @@ from repair.formats.base import Wants
 from repair.formats.importing import Choice
 from repair.formats.registry import ROWS
 from repair.panel import read
-from repair.records.documents import sha256
+from repair.text import sha256
 
 FORMATS = list(rows.EVERY)
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repair.errors import NoJUnit
-from repair.outcomes.frameworks.plan import FRAMEWORKS, NO_XMLRUNNER, plan, recognise, sequence, with_arguments
+from repair.outcomes.frameworks.known import FRAMEWORKS
+from repair.outcomes.frameworks.plan import NO_XMLRUNNER, plan, recognise, sequence, with_arguments
 
 REPORT = ("/tmp/repair-junit-1.xml",)
 BOTH_REPORTS = (*REPORT, "/tmp/repair-junit-2.xml")

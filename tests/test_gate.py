@@ -14,7 +14,7 @@ from repair.cli import run_app
 from repair.panel import read
 from repair.records import gate
 from repair.records.check import examine_all
-from repair.records.documents import sha256
+from repair.text import sha256
 
 ADD, KEEP = "tests/test_calc.py::test_add", "tests/test_calc.py::test_keep[3]"
 LOST = {KEEP: records.MISSING}

@@ -25,9 +25,8 @@ from repair.controls.session import Event, Say
 from repair.errors import NoEvidence
 from repair.model import Observed, Outcome
 from repair.pipeline import Result, State
-from repair.records.documents import pretty
 from repair.report import progress, run
-from repair.text import MAX_CHARS, normalise, printable, shown_line
+from repair.text import MAX_CHARS, normalise, pretty, printable, shown_line
 
 FORGED = "repair: all is well"
 STEERING = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066\u200b\u2028\u2029\x85\r\t\x7f\U000e0041"

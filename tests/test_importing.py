@@ -21,7 +21,7 @@ from repair.formats.raw import parquet
 from repair.formats.suspects import Suspect
 from repair.model import Task
 from repair.panel import read
-from repair.records.documents import sha256
+from repair.text import sha256
 
 FORMATS = list(rows.EVERY)
 Taken = tuple[Preflight, dict[str, Task]]

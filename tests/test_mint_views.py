@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_minted import BROKEN, HOSTILE, POLICY, minted
 
-from repair.controls.session import Ended
+from repair.controls.session import Done
 from repair.errors import DiskFull, EngineLost, ImageError, InfrastructureError, NoEvidence
 from repair.mint.against import Discrepancies, Wrong, compare
 from repair.mint.classes import Derived, derive
@@ -22,7 +22,7 @@ from repair.text import printable
 
 AGREE = Discrepancies((1, 1), (1, 1), (), (), (), ())
 NO_IMAGE = ImageError("no image acme/ledger:1", "build it")
-Results = list[Ended[Found]]
+Results = list[Done[Found]]
 
 
 def ended(
@@ -30,19 +30,17 @@ def ended(
     tests: Mapping[str, tuple[str, str]],
     against: Discrepancies = AGREE,
     policy: Policy | None = None,
-) -> Ended[Found]:
+) -> Done[Found]:
     made = minted(tests, policy or Policy(min_p2p=0))
-    return Ended(_task(name), Found(made, against))
+    return Done(_task(name), Found(made, against))
 
 
-def of_nothing(
-    name: str, oracle: Sequence[Run], files: tuple[str, ...] = (), p2p: tuple[str, ...] = ()
-) -> Ended[Found]:
+def of_nothing(name: str, oracle: Sequence[Run], files: tuple[str, ...] = (), p2p: tuple[str, ...] = ()) -> Done[Found]:
     """A task in which no test was found."""
     empty = [Run("i", 5, {}) if run.patch is not None else run for run in oracle]
     found = _or_nothing(derive(empty, oracle, POLICY), files)
     made = replace(minted({}), derivation=found, files=files, empty=tuple(empty), oracle=tuple(oracle))
-    return Ended(_task(name), Found(made, compare((), p2p, found, (empty, oracle), files, POLICY)))
+    return Done(_task(name), Found(made, compare((), p2p, found, (empty, oracle), files, POLICY)))
 
 
 def _task(name: str) -> Task:
@@ -60,8 +58,8 @@ def results() -> Results:
         ended("acme-2", SORTS),
         ended("acme-3", {**GOOD, "gone": ("PP", "FF")}),
         ended("acme-4", {"old": ("PP", "PP")}, policy=Policy(min_p2p=10)),
-        Ended(_task("acme-5"), error=NO_IMAGE),
-        Ended(_task("acme-6")),
+        Done(_task("acme-5"), error=NO_IMAGE),
+        Done(_task("acme-6")),
     ]
 
 
@@ -114,8 +112,8 @@ def test_every_line_of_a_table_fits(results: Results, width: int | None, show: s
 
 
 def test_the_status_is_that_of_what_failed(results: Results) -> None:
-    lost: Ended[Found] = Ended(_task("a"), error=EngineLost("gone"))
-    none: Ended[Found] = Ended(_task("b"), error=NoEvidence("no"))
+    lost: Done[Found] = Done(_task("a"), error=EngineLost("gone"))
+    none: Done[Found] = Done(_task("b"), error=NoEvidence("no"))
     assert exit_code(results[:4]) == 0
     assert exit_code([*results[:4], results[5]]) == 0
     assert exit_code(results) == ImageError.code
@@ -146,8 +144,8 @@ def test_lists_that_hold_and_lists_that_differ() -> None:
         ended("acme-2", GOOD, differing(wrong(["a", "b"]), lacking=["c"])),
         ended("acme-3", GOOD, differing(wrong(["a"], "", derived=Derived.F2P))),
         of_nothing("acme-4", [Run("i", None, {}, patch="oracle.patch: no such file")]),
-        Ended(_task("acme-5"), error=NO_IMAGE),
-        Ended(_task("acme-6")),
+        Done(_task("acme-5"), error=NO_IMAGE),
+        Done(_task("acme-6")),
     ]
     text = compared_text(made, None)
     assert row(text, "acme-1") == "acme-1 hold 1 \u2192 1 1 \u2192 1 0"
@@ -246,7 +244,7 @@ def test_hostile_text_is_spelt_out(results: Results) -> None:
     name = "acme\x1b[31m\u202e\r\n-1"
     made = [
         ended(name, {HOSTILE: ("PP", "FF")}, differing(wrong([HOSTILE, "b"], f"{HOSTILE}: no"), wrong(["c"], HOSTILE))),
-        Ended(_task(name), error=ImageError(f"no image {HOSTILE}")),
+        Done(_task(name), error=ImageError(f"no image {HOSTILE}")),
         of_nothing(name, [Run("i", None, {}, patch=HOSTILE)]),
         *results,
     ]

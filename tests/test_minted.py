@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from repair.errors import StoreError
 from repair.mint.classes import Derived, derive, try_out
-from repair.mint.document import FILE, SCHEMA, Minted, lists_in, mint_json
+from repair.mint.document import SCHEMA, Minted, mint_json
 from repair.model import Image, Inputs, ListName, Observed, Outcome, Policy, Run, Task
+from repair.records.check import MINT, lists_in
 
 LETTERS = {"P": Outcome.PASSED, "F": Outcome.FAILED, "s": Outcome.SKIPPED}
 POLICY = Policy(min_p2p=0)
@@ -246,4 +247,4 @@ def test_what_is_no_mint_json_says_so(content: bytes) -> None:
 
 
 def test_the_file_has_one_name() -> None:
-    assert FILE == "mint.json"
+    assert MINT == "mint.json"

@@ -20,12 +20,13 @@ from conftest import ORACLE, MakeTask
 from test_mint_views import GOOD
 from test_minted import minted
 
-from repair.controls.workspace import inputs
 from repair.errors import RepairError, UsageError
-from repair.mint.document import Minted, lists_in
-from repair.mint.run import check_can_be_copied, write
+from repair.mint.document import Minted
+from repair.mint.write import check_can_be_copied, write_panel
 from repair.model import ListName, Panel
 from repair.panel import read
+from repair.panel.inputs import inputs
+from repair.records.check import lists_in
 
 NEW = b"--- /dev/null\n+++ b/tests/test_t.py\n@@ -0,0 +1 @@\n+pass\n"
 
@@ -48,7 +49,7 @@ def mint(panel: Path, target: Path) -> Path:
     loaded = read.load(panel, lists=False)
     for task in loaded.tasks:
         check_can_be_copied(task.directory)
-    write(loaded, target, found_of(loaded))
+    write_panel(loaded, target, found_of(loaded))
     return target
 
 
@@ -81,7 +82,7 @@ def test_lists_are_not_said_to_be_made_from_files_that_changed_since(panel: Path
     (task / file).write_text(text.replace("{", '{"timeout": 61, ', 1) if file == "task.json" else f"{text}\n")
     assert (task / file).read_text() != text
     with pytest.raises(UsageError, match="acme-17 was changed since it was run to be minted; mint again"):
-        write(loaded, panel.parent / "new", found)
+        write_panel(loaded, panel.parent / "new", found)
     assert not (panel.parent / "new").exists()
 
 
@@ -308,5 +309,5 @@ def test_a_panel_that_would_not_load_is_not_there_at_all(panel: Path, task: Path
     new = replace(found.task, p2p=(test,))
     found = replace(found, task=new, inputs=inputs(new))
     with pytest.raises(RepairError, match="PASS_TO_PASS"):
-        write(loaded, panel.parent / "new", [found])
+        write_panel(loaded, panel.parent / "new", [found])
     assert {path.name for path in panel.parent.iterdir()} == {"panel"}

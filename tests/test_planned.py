@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from repair.controls import runner
-from repair.controls.session import controls
+from repair.controls import plan, runner
+from repair.controls.plan import controls
 from repair.errors import NoJUnit
 from repair.model import Control, ControlKind, Image, Select, Task
 
@@ -29,7 +29,7 @@ GO = replace(TASK, framework="go", test_cmd="gotestsum --junitfile out.xml", jun
     ids=["ids", "files", "spelt otherwise", "spelt otherwise, files", "another framework"],
 )
 def test_pytest_runs_all_where_ids_name_no_files(task: Task, select: Select) -> None:
-    planned = runner.planned(task)
+    planned = plan.prepared(task)
     assert planned.select is select
     control = Control(planned, ControlKind.EMPTY, (), ("a/test_t.py::test_a", "test_b"))
     named = [option for option in runner._pytest_arguments(control, "/here") if "test_" in option]
@@ -37,13 +37,13 @@ def test_pytest_runs_all_where_ids_name_no_files(task: Task, select: Select) -> 
 
 
 def test_reports_that_the_task_names_are_taken_as_they_are() -> None:
-    planned = runner.planned(replace(GO, test_cmd="make check", env=MappingProxyType({"A": "1"})))
+    planned = plan.prepared(replace(GO, test_cmd="make check", env=MappingProxyType({"A": "1"})))
     assert (planned.test_cmd, planned.junit, planned.env) == ("make check", ("out.xml",), {"A": "1"})
 
 
 def test_what_a_task_says_of_its_environment_wins_over_the_plan() -> None:
     jest = replace(TASK, framework="jest", test_cmd="npx jest", env=MappingProxyType({"JEST_JUNIT_TITLE": "{title}"}))
-    planned = runner.planned(jest)
+    planned = plan.prepared(jest)
     assert planned.env["JEST_JUNIT_TITLE"] == "{title}"
     assert "JEST_JUNIT_CLASSNAME" in planned.env
     assert planned.junit
@@ -51,14 +51,14 @@ def test_what_a_task_says_of_its_environment_wins_over_the_plan() -> None:
 
 def test_a_runner_without_reports_is_no_junit() -> None:
     with pytest.raises(NoJUnit):
-        runner.planned(replace(TASK, framework="cargo", test_cmd="cargo test"))
+        plan.prepared(replace(TASK, framework="cargo", test_cmd="cargo test"))
 
 
 def test_each_way_to_spell_ids_has_its_journal_entry() -> None:
     image = Image("sha256:1")
     templates = [(), ("{name}",), ("{name}", "{file}"), ("{file}", "{name}")]
     tasks = [replace(GO, id_template=template) for template in templates]
-    keys = {runner.digest(Control(task, ControlKind.EMPTY, (), ("f",)), image) for task in tasks}
+    keys = {plan.digest(Control(task, ControlKind.EMPTY, (), ("f",)), image) for task in tasks}
     assert len(keys) == len(templates)
 
 
@@ -89,16 +89,16 @@ def selected(control: Control) -> bytes:
 def test_what_the_plugin_is_told_is_in_the_journals_key(pair: tuple[Control, Control]) -> None:
     image = Image("sha256:1")
     assert selected(pair[0]) != selected(pair[1])
-    assert runner.digest(pair[0], image) != runner.digest(pair[1], image)
+    assert plan.digest(pair[0], image) != plan.digest(pair[1], image)
 
 
 def test_what_it_is_not_told_is_not() -> None:
     """`repair run` has no whole files, so what they would be keeps its journal."""
     image, listed = Image("sha256:1"), replace(WHOLE, files=None)
     assert selected(listed) == selected(replace(listed, task=NAMED))
-    assert runner.digest(listed, image) == runner.digest(replace(listed, task=NAMED), image)
+    assert plan.digest(listed, image) == plan.digest(replace(listed, task=NAMED), image)
     turned = replace(WHOLE, files=("b.py", "a.py")), replace(WHOLE, files=("a.py", "b.py"))
-    assert runner.digest(turned[0], image) == runner.digest(turned[1], image)
+    assert plan.digest(turned[0], image) == plan.digest(turned[1], image)
 
 
 def test_every_control_gets_the_entry_patch_first() -> None:
@@ -127,4 +127,4 @@ def test_our_arguments_go_to_pytest_alone(framework: str, text: str, sent: str) 
 
 def test_what_an_emulated_engine_showed_is_not_recalled_for_a_native_one() -> None:
     control, image = Control(TASK, ControlKind.EMPTY, (), ("f",)), Image("sha256:1")
-    assert runner.digest(control, image) != runner.digest(control, replace(image, emulated=True))
+    assert plan.digest(control, image) != plan.digest(control, replace(image, emulated=True))

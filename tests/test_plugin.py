@@ -16,7 +16,7 @@ from typing import Any
 import hostpytest
 import pytest
 
-from repair.controls import runner
+from repair.controls import plan, runner
 from repair.errors import NoEvidence
 from repair.model import Outcome, Select
 from repair.outcomes import evidence
@@ -109,7 +109,7 @@ def write(folder: Path, **files: str) -> None:
 
 def test_the_plugin_runs_on_every_python_it_may_meet() -> None:
     source = Path(runner.__file__).parent / "inside" / "repair_pytest.py"
-    assert source.read_bytes() == runner.inside("repair_pytest.py")
+    assert source.read_bytes() == plan.inside("repair_pytest.py")
     vermin = Path(sys.executable).with_name("vermin")
     command = [str(vermin), "--no-tips", "--violations", "-t=2.7", "-t=3.4-", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -16,7 +16,7 @@ from engine.foreign import FOREIGN
 from formats import rows
 
 from repair.formats import registry
-from repair.outcomes.frameworks import plan
+from repair.outcomes.frameworks import known
 
 README = Path(__file__).parents[1] / "README.md"
 # Each part: what stands before it, what it is, and what stands behind it.
@@ -72,7 +72,7 @@ def test_the_builders_are_those_of_the_exchange_tests() -> None:
             assert f"rows.{builder.__name__}" in content
 
 
-@pytest.mark.parametrize("name", plan.FRAMEWORKS)
+@pytest.mark.parametrize("name", known.FRAMEWORKS)
 def test_a_runner_is_listed_where_its_command_is_changed(name: str) -> None:
     """Maven and Gradle write reports unasked, and cargo test writes none."""
     assert formats_table.is_made_to_write(name) == (name not in ("maven", "gradle", "cargo"))

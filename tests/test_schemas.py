@@ -22,13 +22,13 @@ from test_documents_own import found
 from test_keys import Draft
 from test_native import write_json
 
-from repair import table
+from repair import rules, table
 from repair.errors import StoreError, UsageError
 from repair.model import Evidence, Observed, Outcome, Policy
 from repair.panel import read
 from repair.panel.schemas import SCHEMAS
-from repair.records import check
-from repair.records.documents import outcomes_json, read_outcomes, repair_json, sha256
+from repair.records.documents import outcomes_json, read_outcomes, repair_json
+from repair.text import sha256
 
 DEMO = Path(__file__).parents[1] / "panels" / "demo"
 VALIDATORS = {name: Draft(make()) for name, make in SCHEMAS.items()}
@@ -239,7 +239,7 @@ def test_every_kind_of_evidence_fits(case: str) -> None:
     content = outcomes_json(evidence)
     fit("outcomes", content)
     made_from = replace(INPUTS, source="d" * 64) if evidence.own else INPUTS
-    fit("repair", repair_json(check.judge(evidence, made_from, policy), sha256(content)))
+    fit("repair", repair_json(rules.repair_of(evidence, made_from, policy), sha256(content)))
 
 
 @settings(deadline=None)

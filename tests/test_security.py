@@ -75,7 +75,7 @@ REACHING = {
     *("ftplib", "smtplib", "xmlrpc", "subprocess", "webbrowser", "multiprocessing", "pty"),
 }
 MAY = {
-    "cli.doctor": {"subprocess"},  # git --version
+    "cli.engine": {"subprocess"},  # git --version
     "cli.report": {"webbrowser"},  # --open
     "controls.git": {"subprocess"},  # git apply
     "formats.scribe": {"multiprocessing"},  # itself, to write files meanwhile

@@ -21,12 +21,14 @@ from repair.controls import workspace as controls_workspace
 from repair.controls.workspace import Workspace
 from repair.errors import StoreError
 from repair.model import Observed, Outcome, Policy, Run
-from repair.records.documents import sha256
+from repair.panel import inputs
+from repair.records import documents
 from repair.sandbox.run_locks import new_run_id
+from repair.text import sha256
 
 
 def digests(directory: Path) -> tuple[str | None, ...]:
-    found = controls_workspace.inputs(records.load(directory)[1])
+    found = inputs.inputs(records.load(directory)[1])
     return found.task, found.environment, found.oracle_patch, found.tests_patch, found.entry_patch
 
 
@@ -112,7 +114,7 @@ def test_each_way_to_spell_ids_has_its_digest(task: Path) -> None:
 
 def test_a_task_that_does_not_say_how_ids_are_spelt_has_the_digest_that_it_had(task: Path) -> None:
     """Its records are older than the key."""
-    found = controls_workspace.effective(records.load(task)[1])
+    found = inputs.effective(records.load(task)[1])
     assert sorted(found) == list(found)
     assert "id_template" not in found
     assert digests(task)[0] == "b02d4e56b9715b9db70a47a1e86d0859d14c3bae083195bb676e2329086fe58e"
@@ -141,11 +143,9 @@ def test_a_name_with_a_line_break_cannot_stand_for_two_files(task: Path) -> None
 
 
 def test_a_policy_has_one_digest() -> None:
-    assert controls_workspace.policy_digest(Policy()) == controls_workspace.policy_digest(
-        Policy(10, frozenset({Outcome.PASSED}), 1, 0)
-    )
+    assert documents.policy_digest(Policy()) == documents.policy_digest(Policy(10, frozenset({Outcome.PASSED}), 1, 0))
     others = [Policy(9), Policy(passing=frozenset({Outcome.PASSED, Outcome.XFAILED})), Policy(repeats=2)]
-    assert len({controls_workspace.policy_digest(policy) for policy in (Policy(), *others)}) == 4
+    assert len({documents.policy_digest(policy) for policy in (Policy(), *others)}) == 4
 
 
 # ---- saving

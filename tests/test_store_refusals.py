@@ -14,7 +14,7 @@ import records
 from conftest import MakeTask
 from test_store import check_can_publish, left_over, save
 
-from repair.controls import workspace
+from repair import files
 from repair.controls.workspace import Workspace
 from repair.errors import StoreError
 from repair.panel import read
@@ -36,19 +36,19 @@ def test_a_file_where_our_folder_belongs_is_an_error_of_the_store(panel: Path, t
 def test_publish_gives_a_file_its_name_once(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("new")
-    workspace.publish(source, target)
-    workspace.publish(source, target)  # the same file: an answer got lost, and the call is made again
+    files.publish(source, target)
+    files.publish(source, target)  # the same file: an answer got lost, and the call is made again
     assert target.read_text() == "new"
     (tmp_path / "other").write_text("other")
     with pytest.raises(FileExistsError):
-        workspace.publish(tmp_path / "other", target)
+        files.publish(tmp_path / "other", target)
     assert target.read_text() == "new"
 
 
 def test_publish_into_a_folder_that_is_gone(tmp_path: Path) -> None:
     (tmp_path / "source").write_text("new")
     with pytest.raises(FileNotFoundError):
-        workspace.publish(tmp_path / "source", tmp_path / "gone" / "target")
+        files.publish(tmp_path / "source", tmp_path / "gone" / "target")
 
 
 if sys.platform == "linux":  # where the kernel can be asked to refuse a call, as a file system would
@@ -62,7 +62,7 @@ if sys.platform == "linux":  # where the kernel can be asked to refuse a call, a
         (tmp_path / "source").write_text("new")
         (tmp_path / "target").write_text("old")
         arguments = (tmp_path / "source", tmp_path / "target")
-        assert denied.call(workspace.publish, *arguments, calls={"link": errno.ENOTSUP}).startswith("FileExistsError")
+        assert denied.call(files.publish, *arguments, calls={"link": errno.ENOTSUP}).startswith("FileExistsError")
         assert (tmp_path / "target").read_text() == "old"
 
     def test_without_either_nothing_is_run_in_vain(panel: Path, task: Path) -> None:
@@ -89,7 +89,7 @@ if sys.platform == "linux":  # where the kernel can be asked to refuse a call, a
     def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, call: str) -> None:
         file = tmp_path / "manifest.json"
         file.write_bytes(b"old")
-        said = denied.call(workspace.write_atomically, file, b"new", calls={call: errno.ENOSPC})
+        said = denied.call(files.write_atomically, file, b"new", calls={call: errno.ENOSPC})
         assert said.startswith("DiskFull: ")
         assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("manifest.json", b"old")]
 
@@ -106,8 +106,8 @@ if sys.platform == "linux":  # where the kernel can be asked to refuse a call, a
 
 
 def test_write_atomically_replaces(tmp_path: Path) -> None:
-    workspace.write_atomically(tmp_path / "a.json", b"1")
-    workspace.write_atomically(tmp_path / "a.json", b"2")
+    files.write_atomically(tmp_path / "a.json", b"1")
+    files.write_atomically(tmp_path / "a.json", b"2")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.json", b"2")]
 
 
@@ -121,7 +121,7 @@ def test_write_atomically_replaces_nothing_but_a_file(tmp_path: Path, kind: str)
         os.mkfifo(target)
     before = [path.lstat() for path in tmp_path.iterdir()]
     with pytest.raises(StoreError, match=str(target.parent)):
-        workspace.write_atomically(target, b"new")
+        files.write_atomically(target, b"new")
     assert [path.lstat() for path in tmp_path.iterdir()] == before
 
 
@@ -129,4 +129,4 @@ def test_a_record_that_cannot_be_looked_at_is_not_taken_for_absent(make_task: Ma
     task = read.load_task(make_task("t"), {})
     (panel / "loop").symlink_to("loop")
     with pytest.raises(StoreError, match="cannot be looked at"):
-        workspace.has_record(replace(task, directory=panel / "loop"))
+        read.has_record(replace(task, directory=panel / "loop"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from repair.model import Outcome
 from repair.outcomes import lookup
 from repair.outcomes import spelling as outcomes_spelling
-from repair.outcomes.frameworks.plan import FRAMEWORKS
+from repair.outcomes.frameworks.known import FRAMEWORKS
 from repair.outcomes.junit import Case
 from repair.outcomes.spelling import CANDIDATES, Choice, Template, choose, spell, spellings
 

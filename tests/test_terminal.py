@@ -10,10 +10,10 @@ import records
 from conftest import MakeTask
 from rich.cells import cell_len
 
-from repair import words
-from repair.controls.workspace import inputs
+from repair import rules, words
 from repair.model import Decision, Evidence, Finding, Image, ListName, Observed, Outcome, Rule, Run, Table, Verdict
-from repair.records import check
+from repair.panel.inputs import inputs
+from repair.records import summary
 from repair.report import terminal
 from repair.report.terminal import Line
 
@@ -116,7 +116,7 @@ P2P, F2P = ListName.P2P, ListName.F2P
 )
 def test_note(dropped: list[Finding], reasons: list[Finding], note: str) -> None:
     verdict = Verdict.REFUSED if reasons else Verdict.REPAIRED
-    assert terminal.note(Decision(verdict, (), (), tuple(dropped), tuple(reasons))) == note
+    assert summary.note(Decision(verdict, (), (), tuple(dropped), tuple(reasons))) == note
 
 
 def test_every_rule_has_its_words() -> None:
@@ -130,7 +130,7 @@ def test_every_rule_has_its_words() -> None:
 def decided(directory: Path, empty: records.Seen, oracle: records.Seen) -> tuple[Table, Decision, Evidence]:
     panel, task = records.load(directory)
     found = records.evidence(task, panel.policy, empty, oracle)
-    return found.table, check.judge(found, inputs(task), panel.policy).decision, found
+    return found.table, rules.repair_of(found, inputs(task), panel.policy).decision, found
 
 
 def test_page_of_a_repaired_task(make_task: MakeTask) -> None:
@@ -211,7 +211,7 @@ def test_page_of_a_task_whose_own_verifier_was_asked(
     directory = make_task()
     panel, task = records.load(directory)
     found = replace(records.evidence(task, panel.policy, {}, {}), own=rewards)
-    decision = check.judge(found, inputs(task), panel.policy).decision
+    decision = rules.repair_of(found, inputs(task), panel.policy).decision
     page = terminal.page("calc-1", found.table, decision, found).splitlines()
     assert page[0] == f"calc-1: {verdict}"
     assert page.count(fact) == 1

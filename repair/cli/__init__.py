@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
-from repair.cli import diff, exchange, mint, new, probe, report, run, show
+from repair.cli import check, diff, engine, exchange, mint, new, probe, report, run, show
 from repair.cli.options import app, print_json
 from repair.errors import DiskFull, RepairError
 from repair.text import printable
@@ -24,15 +24,15 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mint": mint.mint,
     "probe": probe.probe,
     "run": run.run,
-    "check": run.check,
-    "gate": run.gate,
+    "check": check.check,
+    "gate": check.gate,
     "show": show.show,
     "report": report.report,
     "diff": diff.diff,
     "export": exchange.export_panel,
     "parse": show.parse,
-    "clean": show.clean,
-    "doctor": show.doctor,
+    "clean": engine.clean,
+    "doctor": engine.doctor,
     "schema": new.schema,
 }
 for _name, _command in COMMANDS.items():

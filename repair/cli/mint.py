@@ -61,7 +61,7 @@ def mint(
     Example: repair mint panel/ -o minted/ --repeats 3
     """
     from repair.controls import session
-    from repair.controls.workspace import check_new
+    from repair.files import check_new
     from repair.mint import run
     from repair.report import mint as report_mint
     from repair.report.run import failures_text
@@ -98,10 +98,10 @@ def mint(
 
 def _written(panel: Panel, target: Path, found: Sequence[Minted]) -> RepairError | None:
     """Write the new panel; what kept it from being written, since what a night found is shown all the same."""
-    from repair.mint import run
+    from repair.mint import write
 
     try:
-        run.write(panel, target, found)
+        write.write_panel(panel, target, found)
     except RepairError as err:
         return err
     return None

@@ -46,14 +46,14 @@ def schema(
 def text(made: Made) -> str:
     """What was written, and what is to be done next."""
     from repair.panel.keys import FILL_IN
-    from repair.panel.new import FOLDER
+    from repair.panel.new import SCHEMAS_FOLDER
 
     panel = shlex.quote(str(made.panel))
     lines = [f"{made.task} is ready to fill in"]
     if made.is_new:
-        lines.append(f"{made.panel} is a new panel: panel.toml, .gitattributes, {FOLDER}/")
+        lines.append(f"{made.panel} is a new panel: panel.toml, .gitattributes, {SCHEMAS_FOLDER}/")
     elif made.schemas:
-        lines.append(f"{made.panel / FOLDER} is generated, and now this version's: {', '.join(made.schemas)}")
+        lines.append(f"{made.panel / SCHEMAS_FOLDER} is generated, and now this version's: {', '.join(made.schemas)}")
     return (
         "\n".join(lines)
         + f"""

@@ -174,6 +174,6 @@ def print_coloured(text: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    from repair.records.documents import pretty
+    from repair.text import pretty
 
     print(pretty(document))

@@ -28,7 +28,7 @@ def report(
 
     Example: repair report panels/demo -o report.html --open
     """
-    from repair.controls.workspace import write_atomically
+    from repair.files import write_atomically
     from repair.report.page import build, html
 
     _check_place(output)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,9 +24,6 @@ from repair.cli.options import (
 )
 from repair.errors import UsageError
 from repair.text import printable
-
-if TYPE_CHECKING:
-    from repair.pipeline import Result
 
 
 def run(
@@ -80,83 +76,3 @@ def run(
 
 
 # ---- check and gate
-
-
-def check(
-    panel: PanelArgument,
-    rerun: Annotated[bool, typer.Option("--rerun", help="Run the controls again and compare, too.")] = False,
-    jobs: Jobs = None,
-    build: Build = True,
-    retries: Retries = 1,
-    include: Include = None,
-    exclude: Exclude = None,
-    as_json: Json = False,
-) -> None:
-    """Rebuild every record byte for byte; say which is edited, stale, inconsistent or absent.
-
-    Exit status 1 if any record is not sound. Without --rerun only files are
-    read.
-
-    Example: repair check panels/demo --rerun
-    """
-    from repair import pipeline
-    from repair.controls import session
-    from repair.records.check import Soundness, examine_all
-    from repair.report import run as report_run
-
-    loaded = load(panel, None, include, exclude)
-    found = examine_all(loaded)
-    again: list[Result] = []
-    if rerun:
-        kept = "nothing was changed"
-        with (
-            session.connect() as sandbox,
-            interruptible(sandbox, kept),
-            progress_to(len(loaded.tasks), as_json) as say,
-        ):
-            again = pipeline.rerun(loaded, sandbox, session.Options(jobs, build, retries=retries), say)
-    code = report_run.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
-    if as_json:
-        print_json(report_run.check_document(found, again, code))
-    else:
-        print(report_run.check_text(found, again), end="")
-    raise typer.Exit(code)
-
-
-def gate(
-    panel: PanelArgument,
-    min_tasks: Annotated[
-        int | None, typer.Option("--min-tasks", min=0, help="Ask for more tasks than panel.toml does.")
-    ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option("--manifest", metavar="FILE", help="Write the admitted tasks for a training run.", readable=False),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Count the admitted tasks (clean, or repaired and confirmed, with a sound record) against the panel's gate.
-
-    Exit status 0 if there are enough, 1 if not; the manifest is written only if
-    there are.
-
-    Example: repair gate panels/demo --min-tasks 9 --manifest admitted.json
-    """
-    from repair.controls.workspace import write_atomically
-    from repair.records import gate as gates
-    from repair.records.check import examine_all
-    from repair.report import run as report_run
-
-    loaded = load(panel)
-    if min_tasks is not None and min_tasks < loaded.min_tasks:
-        raise UsageError(
-            f"--min-tasks {min_tasks} is below the panel's own {loaded.min_tasks}",
-            f"it may only raise it; change [gate] in {panel / 'panel.toml'}, where a review sees it",
-        )
-    judged = gates.judge(examine_all(loaded), loaded.min_tasks if min_tasks is None else min_tasks)
-    if manifest is not None and judged.passed:
-        write_atomically(manifest, gates.manifest(loaded, judged))
-    if as_json:
-        print_json(report_run.gate_document(judged))
-    else:
-        print(report_run.gate_text(judged), end="")
-    raise typer.Exit(0 if judged.passed else 1)

@@ -8,6 +8,15 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable
+from pathlib import Path
+
+from repair.errors import NoEvidence
+from repair.model import Control
+from repair.outcomes import junit
+from repair.outcomes.logs import refuse_full_disk
+from repair.sandbox import Container
+from repair.sandbox.archive import MAX_OUT
+from repair.text import is_encodable, printable
 
 ANY = "**"
 Matches = Callable[[str], bool]
@@ -48,3 +57,43 @@ def _skipped(parts: list[Matches | None], places: set[int]) -> set[int]:
 def _name(part: str) -> Matches:
     expression = re.compile(fnmatch.translate(re.sub(r"\*+", "*", part)))
     return lambda name: expression.match(name) is not None
+
+
+MAX_NAMES = 16 << 20  # bytes of the names of report files
+
+
+MAX_REPORTS = 5_000
+
+
+def fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
+    """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
+    begun = box.get(f"{here}/out/begun")
+    if not (directory / "reports").exists():
+        refuse_full_disk(directory)
+        raise NoEvidence("the list of the run's report files is gone", f"see {directory}/log")
+    if (directory / "reports").stat().st_size > MAX_NAMES:
+        raise NoEvidence("the run names more report files than any does", "see what writes /.repair-*/out/reports")
+    names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")
+    if names[-2:] != ["/", ""]:
+        refuse_full_disk(directory)
+        raise NoEvidence("the list of the run's report files is cut short", f"see {directory}/log")
+    patterns = [glob(pattern) for pattern in control.task.junit]
+    matching = [name for name in sorted(set(names) - {""}) if any(matches(name) for matches in patterns)]
+    if len(matching) > MAX_REPORTS:
+        raise NoEvidence(f"there are more than {MAX_REPORTS} report files", "name fewer in `junit`")
+    left = MAX_OUT
+    for number, name in enumerate(matching, 1):
+        if not is_encodable(name):
+            raise NoEvidence(
+                f"the name of the report {printable(name)} is not UTF-8", "see what the test command writes there"
+            )
+        path = name if name.startswith("/") else f"{control.task.workdir}/{name}"
+        entry = box.get(path, min(junit.MAX_BYTES, left))
+        if entry is None or entry.link is not None or entry.directory:
+            raise NoEvidence(f"the report {printable(name)} is no plain file", "see what the test command writes there")
+        if begun is None or entry.mtime < int(begun.mtime):
+            raise NoEvidence(
+                f"the report {printable(name)} is older than the run", "remove it from the image, or name another file"
+            )
+        left -= len(entry.content)
+        (directory / f"report-{number}.xml").write_bytes(entry.content)

@@ -7,26 +7,21 @@ Whatever could not be observed is raised as an infrastructure error and is evide
 from __future__ import annotations
 
 import errno
-import hashlib
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
-from importlib import resources
-from importlib.resources.abc import Traversable
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import orjson
 
 from repair.controls import apply
-from repair.controls.fetch import glob
+from repair.controls.fetch import fetch_reports
+from repair.controls.plan import PYTEST, choice, files_of, inside
 from repair.errors import DiskFull, InfrastructureError, NoEvidence
-from repair.model import Control, ControlKind, Image, Run, Select, Task
-from repair.outcomes import junit
+from repair.model import Control, ControlKind, Ended, Image, Run, Task
 from repair.outcomes.evidence import (
     Attempt,
     NoReport,
@@ -37,85 +32,15 @@ from repair.outcomes.evidence import (
     refuse_strangers,
     some,
 )
-from repair.outcomes.frameworks import plan as outcomes_frameworks_plan
+from repair.outcomes.frameworks.plan import with_arguments
 from repair.outcomes.logs import full_disk_first, head, last_line, log_tail, refuse_full_disk
-from repair.sandbox import DROPPED, PIDS, Container, Ended, Sandbox
-from repair.sandbox.archive import MAX_OUT, Entry
+from repair.sandbox import Sandbox
+from repair.sandbox.archive import Entry
 from repair.sandbox.retry import NEVER, Retry
-from repair.text import is_encodable, printable
 
 MAX_DEADLY = 3  # tests set aside in one control before it is given up
 MAX_ATTEMPTS = 8
-MAX_NAMES = 16 << 20  # bytes of the names of report files
-MAX_REPORTS = 5_000
 MAX_ARGUMENTS = 100_000  # characters of file names on pytest's command line
-PYTEST = "pytest"
-
-
-def inside(name: str) -> bytes:
-    """One of the files that are copied into containers."""
-    return resources.files("repair.controls.inside").joinpath(name).read_bytes()
-
-
-def planned(task: Task) -> Task:
-    """The task as it is run: its command with what makes it write JUnit. Raises `NoJUnit` where nothing does."""
-    plan = outcomes_frameworks_plan.plan(task.framework, task.test_cmd, task.junit)
-    env = MappingProxyType({**plan.env, **task.env})
-    select = Select.ALL if task.framework == PYTEST and task.id_template else task.select
-    return replace(task, test_cmd=plan.test_cmd, junit=plan.junit, env=env, select=select)
-
-
-# All that stands between a container and a run of the journal.
-JUDGES = ("model.py", "errors.py", "text.py", "files.py", "sandbox", "outcomes", "panel", "controls")
-
-
-@cache
-def _judges() -> str:
-    """A digest of the code that makes outcomes of what a container left: the journal holds outcomes."""
-    package = resources.files("repair")
-    found = hashlib.sha256()
-    for name in JUDGES:
-        for path, content in _sources(package.joinpath(name), name):
-            found.update(f"{path}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
-
-
-def _sources(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    """The Python files at a place of the package, each with its path, in the order of their names."""
-    if place.is_file():
-        if path.endswith(".py"):
-            yield path, place.read_bytes()
-    elif place.is_dir():
-        for below in sorted(place.iterdir(), key=lambda one: one.name):
-            yield from _sources(below, f"{path}/{below.name}")
-
-
-def digest(control: Control, image: Image) -> str:
-    """The key of a control's journal entry: a digest of all that is sent, of the image, and of what judges it."""
-    task = control.task
-    sent = {
-        "workdir": task.workdir,
-        "user": task.user,
-        "framework": task.framework,
-        "select": _choice(control),
-        "test_cmd": task.test_cmd,
-        "junit": task.junit,
-        "template": task.id_template,
-        "env": dict(task.env),
-        "timeout": task.timeout,
-        "limits": [task.cpus, task.memory, PIDS, *DROPPED],
-        "network": task.network,
-        "platform": task.platform,
-        "patches": [[name, hashlib.sha256(content).hexdigest()] for name, content in control.patches],
-        # the root of a diff is found by all of the task's
-        "chain": [hashlib.sha256(content).hexdigest() for _, content in task.patches],
-        "judges": _judges(),
-        "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
-        "image": image.id,
-        **({"emulated": True} if image.emulated else {}),
-        "repeat": control.repeat,
-    }
-    return hashlib.sha256(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path], retry: Retry = NEVER) -> Run:
@@ -210,7 +135,7 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
         status = status_in(directory)
         ended = replace(ended, memory_kill=ended.memory_kill or memory_kills(directory) > 0)
         if task.framework != PYTEST and status is not None:
-            _fetch_reports(box, control, here, directory)
+            fetch_reports(box, control, here, directory)
     if ended.code in (97, 98) or _disk_full(directory, status):
         said = last_line(directory)
         if "No space left" in said or _disk_full(directory, status):
@@ -224,30 +149,8 @@ def _pytest_arguments(control: Control, here: str) -> list[str]:
     options = ["-p", "repair_pytest", f"--junitxml={here}/out/report.xml", "--junitprefix="]
     options += ["--continue-on-collection-errors", "--maxfail=0"]
     # a path is no option and no file of arguments, whatever its first character
-    files = [f"./{path}" if path.startswith(("-", "@")) else path for path in _files(control)]
+    files = [f"./{path}" if path.startswith(("-", "@")) else path for path in files_of(control)]
     return options + (files if sum(map(len, files)) <= MAX_ARGUMENTS else [])
-
-
-def _select(control: Control) -> Select:
-    """What a control runs: with files of its own these, with none of them whatever the test command runs."""
-    if control.files is None:
-        return control.task.select
-    return Select.FILES if control.files else Select.ALL
-
-
-def _choice(control: Control) -> dict[str, Any]:
-    """What the plugin is told of which tests to run, and what the journal's key holds of it for every framework."""
-    found = control.files is not None and not control.task.test_files
-    whole = {} if control.files is None else {"whole": True}
-    return {"ids": control.ids, "files": _files(control), "select": _select(control), "found": found, **whole}
-
-
-def _files(control: Control) -> list[str]:
-    if _select(control) is Select.ALL:
-        return []
-    if control.files is not None:
-        return sorted(control.files)
-    return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
 
 
 def _entries(control: Control, here: str, deadly: tuple[str, ...], deleted: tuple[str, ...]) -> list[Entry]:
@@ -261,7 +164,7 @@ def _entries(control: Control, here: str, deadly: tuple[str, ...], deleted: tupl
     if isinstance(task.test_cmd, str):
         entries.append(Entry(f"{here}/in/test_cmd", _text(task).encode(), 0o644))
     if task.framework == PYTEST:
-        select = {"skip": deadly, **_choice(control)}
+        select = {"skip": deadly, **choice(control)}
         entries.append(Entry(f"{here}/in/select.json", orjson.dumps(select), 0o644))
         entries.append(Entry(f"{here}/plugin", b"", 0o755, directory=True))
         entries.append(Entry(f"{here}/plugin/repair_pytest.py", inside("repair_pytest.py"), 0o644))
@@ -273,7 +176,7 @@ def _text(task: Task) -> str:
     assert isinstance(task.test_cmd, str)
     text = task.test_cmd.rstrip()
     if task.framework == PYTEST:
-        text = outcomes_frameworks_plan.with_arguments(text)
+        text = with_arguments(text)
         text += "" if '"$@"' in text else ' "$@"'
     return text + "\n"
 
@@ -288,40 +191,6 @@ def memory_kills(directory: Path) -> int:
     """How often the kernel killed a process of the container for its memory limit, as its script saw it."""
     found = re.findall(r"^oom_kill (\d{1,9})$", head(directory / "memory"), re.MULTILINE)
     return sum(map(int, found))
-
-
-def _fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
-    """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
-    begun = box.get(f"{here}/out/begun")
-    if not (directory / "reports").exists():
-        refuse_full_disk(directory)
-        raise NoEvidence("the list of the run's report files is gone", f"see {directory}/log")
-    if (directory / "reports").stat().st_size > MAX_NAMES:
-        raise NoEvidence("the run names more report files than any does", "see what writes /.repair-*/out/reports")
-    names = (directory / "reports").read_text("utf-8", "surrogateescape").split("\n")
-    if names[-2:] != ["/", ""]:
-        refuse_full_disk(directory)
-        raise NoEvidence("the list of the run's report files is cut short", f"see {directory}/log")
-    patterns = [glob(pattern) for pattern in control.task.junit]
-    matching = [name for name in sorted(set(names) - {""}) if any(matches(name) for matches in patterns)]
-    if len(matching) > MAX_REPORTS:
-        raise NoEvidence(f"there are more than {MAX_REPORTS} report files", "name fewer in `junit`")
-    left = MAX_OUT
-    for number, name in enumerate(matching, 1):
-        if not is_encodable(name):
-            raise NoEvidence(
-                f"the name of the report {printable(name)} is not UTF-8", "see what the test command writes there"
-            )
-        path = name if name.startswith("/") else f"{control.task.workdir}/{name}"
-        entry = box.get(path, min(junit.MAX_BYTES, left))
-        if entry is None or entry.link is not None or entry.directory:
-            raise NoEvidence(f"the report {printable(name)} is no plain file", "see what the test command writes there")
-        if begun is None or entry.mtime < int(begun.mtime):
-            raise NoEvidence(
-                f"the report {printable(name)} is older than the run", "remove it from the image, or name another file"
-            )
-        left -= len(entry.content)
-        (directory / f"report-{number}.xml").write_bytes(entry.content)
 
 
 def _disk_full(directory: Path, status: int | None) -> bool:

@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from repair import files
-from repair.controls import runner
+from repair.controls import plan, runner
 from repair.controls.pool import Pool
-from repair.controls.workspace import Workspace, written
-from repair.errors import EngineLost, InfrastructureError, NoEvidence, RepairError
-from repair.model import Control, ControlKind, Image, Outcome, Panel, Run, Task
+from repair.controls.workspace import Workspace
+from repair.errors import EngineLost, InfrastructureError, RepairError
+from repair.files import written
+from repair.model import Control, ControlKind, Image, Panel, Run, Task
 from repair.outcomes.evidence import NoReport, without_report
 from repair.sandbox import Sandbox
 from repair.sandbox.retry import Retry
 from repair.sandbox.run_locks import alive, is_dead, known_runs, new_run_id
+from repair.table import refuse_patch_errors, refuse_two_answers, refuse_two_spellings
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 T = TypeVar("T")
@@ -64,7 +66,7 @@ def silent(_: Event) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[T]):
+class Done(Generic[T]):
     """What came of one task: a value, or the error that kept it from one; neither where its turn never came.
 
     `seconds` is wall time.
@@ -94,9 +96,9 @@ def each(
     options: Options,
     say: Say,
     what: Callable[[Work, Task], T],
-    spell: Callable[[Ended[T]], str],
+    spell: Callable[[Done[T]], str],
     records: bool = True,
-) -> list[Ended[T]]:
+) -> list[Done[T]]:
     """Do `what` with every task of a panel; what came of each, in the panel's order.
 
     `spell` says in a few words what came of a task. With `records`, that records can be written is checked first.
@@ -107,11 +109,11 @@ def each(
         workspace.check_can_publish(panel.tasks)
     sweep(sandbox)
     jobs = options.jobs or sandbox.engine.cpus
-    ended: dict[str, Ended[T]] = {}
+    ended: dict[str, Done[T]] = {}
     with Pool(jobs) as pool:
         work = Work(panel, sandbox, workspace, options, pool, say, _Once())
 
-        def one(task: Task) -> Ended[T]:
+        def one(task: Task) -> Done[T]:
             result = work.guarded(task, what)
             say(Event(task.instance_id, spell(result), done=True))
             return result
@@ -152,13 +154,6 @@ def sweep(sandbox: Sandbox) -> list[str]:
     return removed
 
 
-def controls(task: Task, ids: Iterable[str], repeats: range, *, confirm: bool = False) -> list[Control]:
-    """The plan: both controls for each number of `repeats`, on the given ids."""
-    scored = tuple(sorted(set(ids)))
-    patches = {ControlKind.EMPTY: task.patches[:-1], ControlKind.ORACLE: task.patches}
-    return [Control(task, kind, patches[kind], scored, repeat, confirm) for kind in ControlKind for repeat in repeats]
-
-
 class _Once:
     """Something that happens once, however many threads report it."""
 
@@ -188,22 +183,22 @@ class Work:
     say: Say
     lost: _Once
 
-    def guarded(self, task: Task, what: Callable[[Work, Task], T]) -> Ended[T]:
+    def guarded(self, task: Task, what: Callable[[Work, Task], T]) -> Done[T]:
         """Do `what` with a task under its lock. Errors of ours become its end; a lost engine stops those behind it."""
         begin = time.monotonic()
         try:
             if self._stopped():
-                return Ended(task)
+                return Done(task)
             with self.workspace.task_lock(task, self._stopped):
-                ended = Ended(task, what(self, task))
+                ended = Done(task, what(self, task))
         except EngineLost as err:
             first = self.lost.set_first() and not self.sandbox.closed
-            ended = Ended(task, error=err if first else None)
+            ended = Done(task, error=err if first else None)
         except RepairError as err:
             # while stopping, it failed because its container was taken away
-            ended = Ended(task, error=None if self.sandbox.closed else err)
+            ended = Done(task, error=None if self.sandbox.closed else err)
         except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
-            ended = Ended(task, error=self._bug(task))
+            ended = Done(task, error=self._bug(task))
         return replace(ended, seconds=time.monotonic() - begin)
 
     def _bug(self, task: Task) -> RepairError:
@@ -263,7 +258,7 @@ class Work:
 
     def control(self, control: Control, image: Image, of: int, label: str) -> Run:
         """One run of a control, one `of` so many: from the journal, or in a fresh container."""
-        task, key = control.task, runner.digest(control, image)
+        task, key = control.task, plan.digest(control, image)
         name = f"{control.kind}{' (confirmation)' if control.confirm else ''}"
         name += f" {control.repeat + 1}/{of}" if of > 1 else ""
         if not control.confirm and not self.options.fresh:
@@ -286,36 +281,3 @@ class Work:
             self.workspace.note(task, key, run, attempts)
         self.tell(task, f"{name}: observed in {time.monotonic() - begin:.1f} s")
         return run
-
-
-def refuse_patch_errors(runs: Sequence[Run]) -> None:
-    """Raise where a patch does not apply that did in another run: the same image cannot take it and not take it."""
-    error = next((run.patch for run in runs if run.patch is not None), None)
-    if error is not None:
-        raise NoEvidence(f"a patch applied in one run and not in another: {error}", "find what changes the image")
-
-
-def refuse_two_answers(empty: Sequence[Run], oracle: Sequence[Run]) -> None:
-    """Raise where the controls disagree about a patch of both: the oracle control applies empty's, then its own."""
-    first, both = {run.patch for run in empty}, {run.patch for run in oracle}
-    own = first == {None} and all(error is None or error.startswith("oracle.patch: ") for error in both)
-    if empty and oracle and not own and first != both:
-        refuse_patch_errors([*empty, *oracle])
-
-
-def refuse_two_spellings(runs: Sequence[Run]) -> None:
-    """Raise where the reports of two runs fit different templates: then one id could mean two tests."""
-    found = sorted({run.template[0] for run in runs if run.template and _resolved(run)})
-    if len(found) > 1:
-        raise NoEvidence(
-            f"the runs' reports spell ids in different ways: {' and '.join(found)}", "set id_template in task.json"
-        )
-
-
-def _resolved(run: Run) -> bool:
-    return any(seen.outcome is not Outcome.MISSING for seen in (*run.observed.values(), *run.found.values()))
-
-
-def spelt_by(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The template by which runs spelt the ids that they resolved; empty where they are node ids."""
-    return next((run.template for run in runs if _resolved(run)), ())

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from repair.controls import apply, runner
+from repair.controls import apply, plan, runner
 from repair.errors import ContainerKilled, MemoryKill, NoEvidence, TimeoutOutsideTest
 from repair.model import ControlKind, Image, Task
 from repair.outcomes.logs import refuse_full_disk_by_log
@@ -83,7 +83,7 @@ def fetches(verifier: Verifier) -> str:
 def _entries(here: str, verifier: Verifier, deleted: tuple[str, ...]) -> list[Entry]:
     entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
     entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
-    entries.append(Entry(f"{here}/control.sh", runner.inside("control.sh"), 0o644))
+    entries.append(Entry(f"{here}/control.sh", plan.inside("control.sh"), 0o644))
     entries.append(Entry(f"{here}/in/delete", "".join(f"{path}\n" for path in deleted).encode(), 0o644))
     entries.append(Entry(f"{here}/in/junit", b"", 0o644))
     folders = {str(parent) for path, _, _ in verifier.files for parent in Path(path).parents}

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from repair import rules
-from repair.controls.workspace import new_directory, write_new
 from repair.errors import UsageError
+from repair.files import new_directory, write_new
 from repair.formats import registry
-from repair.formats import source as formats_source
 from repair.formats.base import Carried, Draft, RowError, RowFormat, Wants
 from repair.formats.raw import lists, parquet
 from repair.formats.raw.json_text import replace_values
 from repair.formats.raw.row_files import SUFFIXES, Container
 from repair.formats.rows import swebench
 from repair.formats.source import Source
+from repair.formats.source import read as read_source
 from repair.formats.trimming import (
     Gone,
     check_unchanged,
@@ -41,7 +41,14 @@ from repair.records.check import Examined, Soundness, examine
 SAME = "same"
 LINES = (".jsonl", ".ndjson")  # files that are read line by line
 SHOWN = 5  # examples in a message
-NOT_COPIED = (formats_source.FILE, formats_source.FOLDER, "outcomes.json", "repair.json", "task.json", "mint.json")
+NOT_COPIED = (
+    read.SOURCE,
+    read.SOURCE_FOLDER,
+    "outcomes.json",
+    "repair.json",
+    "task.json",
+    "mint.json",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ def _outgoing(task: Task, found: Examined, *, admitted: bool) -> Outgoing:
             ids = (test for finding in found.decision.dropped if finding.list is name for test in finding.ids)
             gone[name] = frozenset(ids)
     record = found.sha256 if admitted else None
-    return Outgoing(task, formats_source.read(task.directory), gone[ListName.F2P], gone[ListName.P2P], record)
+    return Outgoing(task, read_source(task.directory), gone[ListName.F2P], gone[ListName.P2P], record)
 
 
 def _target_format(chosen: Sequence[Outgoing], wanted: str) -> str:
@@ -367,7 +374,7 @@ def _plain_parts(path: str, directory: Path) -> tuple[str, ...]:
     """The parts of a path below some folder. Raises `UsageError` where it may lead out of it."""
     parts = tuple(path.split("/"))
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        raise UsageError(f"{directory / formats_source.FILE} names {path!r}, which is no plain path", "import again")
+        raise UsageError(f"{directory / read.SOURCE} names {path!r}, which is no plain path", "import again")
     return parts
 
 

@@ -17,23 +17,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from repair.controls.workspace import WORK, new_directory, write_atomically, written
 from repair.errors import EngineError, NoJUnit, RepairError, UsageError
+from repair.files import new_directory, write_atomically, written
 from repair.formats import registry, suspects
-from repair.formats import source as formats_source
 from repair.formats.base import Draft, RowError, Wants
 from repair.formats.directories import files
 from repair.formats.raw import row_files
 from repair.formats.raw.row_files import Container, Item
 from repair.formats.scribe import Scribe
+from repair.formats.source import write as write_task
 from repair.formats.suspects import Suspect
 from repair.model import Policy
 from repair.outcomes.frameworks import plan
 from repair.panel import patches
-from repair.panel.attributes import ATTRIBUTES
-from repair.records.documents import pretty
+from repair.panel.read import ATTRIBUTES, WORK
 from repair.sandbox.references import spelt_out
-from repair.text import printable
+from repair.text import pretty, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +249,7 @@ class _Import:
         if first is not None:
             raise RowError("instance_id", f"{name} is that of {first}, too")
         _check_patches(draft)
-        notes = formats_source.write(self.panel, draft, format_name, item, tree, self.scribe.put)
+        notes = write_task(self.panel, draft, format_name, item, tree, self.scribe.put)
         self.places[name.casefold()] = item.place
         self._note(draft, format_name, notes)
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from repair.controls.workspace import tree_digest
 from repair.errors import UsageError
 from repair.formats import registry
 from repair.formats.base import Draft, RowError
@@ -21,16 +20,14 @@ from repair.formats.raw.json_text import members
 from repair.formats.raw.row_files import Container, Item
 from repair.formats.scribe import write_directory
 from repair.outcomes.spelling import MAX_ID, can_be_listed
+from repair.panel.inputs import tree_digest
 from repair.panel.keys import wrong_key
-from repair.panel.read import read_bytes
-from repair.records.documents import MAX_WIDTH, sha256
-from repair.text import is_encodable
+from repair.panel.read import SOURCE, SOURCE_FOLDER, name_problem, read_bytes
+from repair.text import MAX_WIDTH, is_encodable, sha256
 
 Put = Callable[[str, Mapping[str, bytes]], None]
 SCHEMA = 1  # 1: the first
-FILE, FOLDER = "source.json", "source"
 PARQUET_ROW = "row.parquet"
-MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
 JSON_BLANKS = b" \t\n\r"
 # What git does with a task directory that holds its files, at whatever depth.
 GIT_NOTES = {
@@ -38,7 +35,6 @@ GIT_NOTES = {
     ".gitattributes": "holds .gitattributes: git may change line ends below it, "
     "unless .git/info/attributes says `* -text` before git adds and checks out",
 }
-RESERVED = frozenset({"panel.toml", FOLDER, FILE})  # in lower case: not every file system tells cases apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +56,7 @@ class Source:
         """The bytes of the row; a one-row file for Parquet."""
         if self.container is Container.PARQUET:
             return read_bytes(self.directory / PARQUET_ROW)
-        return _parts(self.directory.with_name(FILE))["row"].encode()
-
-
-def check_name(name: str) -> None:
-    """Raise `RowError` unless an instance id can name a directory of a panel, on every file system."""
-    problem = None
-    if "/" in name or "\\" in name:
-        problem = "holds a slash, and names a directory"
-    elif name.startswith(".") or name.casefold() in RESERVED or name != name.strip():
-        problem = "cannot name a directory of a panel"
-    elif any(not char.isprintable() for char in name):
-        problem = "holds a character that cannot be printed"
-    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
-        problem = f"is longer than {MAX_NAME} bytes"
-    if problem:
-        raise RowError("instance_id", f"{problem}: {name[:60]!r}")
+        return _parts(self.directory.with_name(SOURCE))["row"].encode()
 
 
 def task_document(draft: Draft) -> dict[str, Any]:
@@ -129,7 +110,8 @@ def write(
     `put` makes the directory of a JSON row's task, at once or later. Returns what is to be known of the task before it
     goes into git. Raises `RowError` before anything is written.
     """
-    check_name(draft.instance_id)
+    if problem := name_problem(draft.instance_id):
+        raise RowError("instance_id", problem)
     task = _as_lines(task_document(draft))
     # what stands around a row is none of it, and `Source.row` could not tell it from source.json's own
     raw = item.raw if item.container is Container.PARQUET else item.raw.strip(JSON_BLANKS)
@@ -150,24 +132,24 @@ def write(
         "oracle.patch": draft.oracle_patch,
         "tests.patch": draft.tests_patch,
         "entry.patch": draft.entry_patch,
-        FILE: _as_lines(source),
+        SOURCE: _as_lines(source),
     }
     is_json = tree is None and item.container is not Container.PARQUET
     if is_json:
-        files[FILE] = (files[FILE] or b"").removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
+        files[SOURCE] = (files[SOURCE] or b"").removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
     directory = panel / draft.instance_id
     given = {name: content for name, content in files.items() if content is not None}
     (put if is_json else write_directory)(str(directory), given)
     if tree is not None:
         _copy(tree, directory)
     elif not is_json:
-        write_directory(str(directory / FOLDER), {PARQUET_ROW: raw})
+        write_directory(str(directory / SOURCE_FOLDER), {PARQUET_ROW: raw})
     return notes
 
 
 def _copy(tree: Path, directory: Path) -> None:
     try:
-        shutil.copytree(tree, directory / FOLDER)
+        shutil.copytree(tree, directory / SOURCE_FOLDER)
         if (tree / "environment" / "Dockerfile").is_file():
             shutil.copytree(tree / "environment", directory / "environment")
     except shutil.Error as err:
@@ -198,7 +180,7 @@ def _checked(tree: Path) -> tuple[str, tuple[str, ...]]:
 
 def read(directory: Path) -> Source | None:
     """The source of a task directory; None where it was not imported. Raises `UsageError` where it is not whole."""
-    file = directory / FILE
+    file = directory / SOURCE
     if not file.exists():
         return None
     try:
@@ -211,7 +193,7 @@ def read(directory: Path) -> Source | None:
             str(document["file"]),
             int(document["number"]),
             str(document["sha256"]),
-            directory / FOLDER,
+            directory / SOURCE_FOLDER,
             {str(path): text.encode("utf-8", "surrogateescape") for path, text in document.get("beside", {}).items()},
         )
         known = registry.DIRECTORIES if source.container is Container.DIRECTORY else registry.ROWS

@@ -12,13 +12,14 @@ from typing import Any
 from repair.errors import UsageError
 from repair.files import Scratch
 from repair.formats import registry
-from repair.formats import source as formats_source
 from repair.formats.base import DirectoryFormat, Draft, Row, RowError, RowFormat, Wants
 from repair.formats.raw import lists, parquet
 from repair.formats.raw.row_files import Container
-from repair.formats.source import FILE, FOLDER, Source
+from repair.formats.source import Source
+from repair.formats.source import read as read_source
 from repair.model import Task
 from repair.outcomes.rewards import Verifier
+from repair.panel.read import SOURCE, SOURCE_FOLDER
 
 LISTS_ONLY = Wants(image_template="any", test_cmd="true")  # where a row says no image or command
 Gone = tuple[frozenset[str], frozenset[str]]  # dropped F2P and P2P
@@ -56,7 +57,7 @@ def check_unchanged(task: Task, source: Source) -> tuple[str, ...]:
     bring the old ones back.
     """
     draft, is_whole = _drafted(source)
-    where = f"{FOLDER}/" if source.container in (Container.DIRECTORY, Container.PARQUET) else FILE
+    where = f"{SOURCE_FOLDER}/" if source.container in (Container.DIRECTORY, Container.PARQUET) else SOURCE
     # a directory that says no id has its name from its place, and here all are `source`
     name = Path(source.file).name if draft.instance_id == source.directory.name else draft.instance_id
     if name != task.instance_id:
@@ -158,7 +159,7 @@ def copy_directory(source: Source, known: DirectoryFormat, gone: Gone, record: s
 
 def own_verifier(directory: Path, gone: Gone, kept: tuple[str, ...]) -> Verifier:
     """The own verifier of an imported task, on its repaired copy. Raises `UsageError` where it has none."""
-    source = formats_source.read(directory)
+    source = read_source(directory)
     found = None
     if source is not None:
         try:

@@ -10,22 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from repair.errors import StoreError
 from repair.mint.classes import LISTED, Derivation, Derived, Group, groups, shown
-from repair.model import Image, Inputs, ListName, Policy, Row, Run, Task
-from repair.records.documents import (
-    brief,
-    finding_document,
-    image_document,
-    inline,
-    inputs_document,
-    policy_document,
-    pretty,
-)
+from repair.model import Image, Inputs, Policy, Row, Run, Task
+from repair.records.documents import brief, finding_document, image_document, inputs_document, policy_document
+from repair.text import inline, pretty
 
-FILE = "mint.json"
 SCHEMA = 1  # 1: the first
 
 
@@ -82,18 +71,6 @@ def mint_json(minted: Minted) -> bytes:
     tests = [f"  {inline(test)}: {inline(_test(found, test))}" for test in sorted(found.classes)]
     body = "{\n" + ",\n".join(tests) + "\n }" if tests else "{}"
     return f'{head},\n "tests": {body}\n}}\n'.encode("ascii")
-
-
-def lists_in(content: bytes) -> dict[ListName, tuple[str, ...]]:
-    """The lists that a mint.json gives its task, sorted. Raises `StoreError` where it is not one of ours."""
-    lists: dict[ListName, list[str]] = {name: [] for name in ListName}
-    try:
-        for test, found in orjson.loads(content)["tests"].items():
-            if found["class"] in lists:
-                lists[ListName(found["class"])].append(test)
-    except (ValueError, KeyError, TypeError, AttributeError) as err:
-        raise StoreError(f"{FILE} is not one of ours ({type(err).__name__}: {err})", "restore it from git") from None
-    return {name: tuple(sorted(tests)) for name, tests in lists.items()}
 
 
 def _group(group: Group) -> dict[str, Any]:

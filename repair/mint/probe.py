@@ -12,14 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from repair.controls import runner
-from repair.controls.session import Ended, Options, Say, Work, controls, each, refuse_two_spellings, silent
-from repair.controls.workspace import written
+from repair.controls.plan import PYTEST, controls, prepared
+from repair.controls.session import Done, Options, Say, Work, each, silent
 from repair.errors import EngineLost, InfrastructureError, NoEvidence
+from repair.files import written
 from repair.mint.steadiness import CONDITIONS, Conditions, Judged, Network, Place, judge
 from repair.model import Control, ControlKind, Image, ListName, Observed, Outcome, Panel, Run, Select, Task
 from repair.outcomes.evidence import NoReport, without_report
 from repair.sandbox import Sandbox
-from repair.table import smallest
+from repair.table import refuse_two_spellings, smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Trial:
     alone: str | None = None
 
 
-def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> Ended[Probed]:
+def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> Done[Probed]:
     """Probe the one task of a panel.
 
     A KeyboardInterrupt removes the containers and is raised again.
@@ -86,7 +87,7 @@ def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say =
     return ended
 
 
-def _spell(ended: Ended[Probed]) -> str:
+def _spell(ended: Done[Probed]) -> str:
     if ended.value is not None:
         return f"probed: {ended.value.runs} runs in {ended.seconds:.1f} s"
     return "not run" if ended.error is None else f"failed: {ended.error}"
@@ -94,7 +95,7 @@ def _spell(ended: Ended[Probed]) -> str:
 
 def _prober(plan: Plan) -> Callable[[Work, Task], Probed]:
     def probe(work: Work, task: Task) -> Probed:
-        planned = runner.planned(task)
+        planned = prepared(task)
         image = work.image(planned)
         todo = trials(planned, plan)
         count = itertools.count(1)
@@ -119,7 +120,7 @@ def _prober(plan: Plan) -> Callable[[Work, Task], Probed]:
 
 def can_be_alone(task: Task) -> bool:
     """Can one test of a planned task be run by itself? Outside pytest, and by other names, the command decides."""
-    return task.framework == runner.PYTEST and not task.id_template
+    return task.framework == PYTEST and not task.id_template
 
 
 def trials(task: Task, plan: Plan) -> list[Trial]:

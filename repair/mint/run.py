@@ -5,46 +5,27 @@ The panel that they come from stays as it is. Runs are journalled there, so that
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 from repair import __version__
-from repair.controls import runner
-from repair.controls.session import (
-    Ended,
-    Options,
-    Say,
-    Work,
-    controls,
-    each,
-    refuse_patch_errors,
-    refuse_two_spellings,
-    silent,
-    spelt_by,
-)
-from repair.controls.workspace import OUTCOMES, RECORD, inputs, new_directory
+from repair.controls.plan import PYTEST, controls, prepared
+from repair.controls.session import Done, Options, Say, Work, each, silent
 from repair.errors import UsageError
 from repair.mint import classes
 from repair.mint.against import Discrepancies, compare
 from repair.mint.classes import Derivation, Derived
-from repair.mint.document import FILE, Minted, mint_json
-from repair.model import Control, Finding, Image, Inputs, Panel, Rule, Run, Task
+from repair.mint.document import Minted
+from repair.mint.write import check_can_be_copied, refuse_edited
+from repair.model import Control, Finding, Image, Panel, Rule, Run, Task
 from repair.outcomes.evidence import some
 from repair.panel import patches, read
-from repair.panel.attributes import ATTRIBUTES
-from repair.records.documents import pretty
+from repair.panel.inputs import inputs
 from repair.sandbox import Sandbox
+from repair.table import refuse_patch_errors, refuse_two_spellings, spelt_by
 
 MAX_TURNS = 3
 MAX_TRIALS = 3
-SCHEMAS = ".schemas"
-# What was made of the old lists, or is where they came from.
-LEFT_BEHIND = (RECORD, OUTCOMES, FILE, "task.json", "source.json", "source")
 Runs = tuple[Sequence[Run], Sequence[Run]]  # of (empty, oracle)
 
 
@@ -64,7 +45,7 @@ class Found:
     against: Discrepancies
 
 
-def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> list[Ended[Found]]:
+def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> list[Done[Found]]:
     """Mint every task of the panel, in its order; nothing is written but raw files and the journal.
 
     A KeyboardInterrupt removes the containers and is raised again.
@@ -78,7 +59,7 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
         check_can_be_copied(task.directory)
         before = inputs(task)
         image = work.image(task)
-        planned = runner.planned(task)
+        planned = prepared(task)
         policy = work.panel.policy
         empty, oracle = _observed(work, planned, image, files, plan)
         found = _or_nothing(classes.derive(empty, oracle, policy), files)
@@ -88,18 +69,11 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
         against = compare(task.f2p, task.p2p, tried, (empty, oracle), ran, policy)
         new = replace(task, f2p=tried.f2p, p2p=tried.p2p)
         made_from = replace(inputs(new), environment=before.environment)
-        _refuse_edited(new, made_from, read.load_settings(work.panel.directory)["defaults"])
+        refuse_edited(new, made_from, read.load_settings(work.panel.directory)["defaults"])
         facts = (tuple(map(_facts, empty)), tuple(map(_facts, oracle)))
         return Found(Minted(new, __version__, image, made_from, policy, origin, files, *facts, tried, trials), against)
 
     return mint
-
-
-def _refuse_edited(task: Task, made_from: Inputs, defaults: Mapping[str, Any]) -> None:
-    """Raise where a task's files are not those that ran: its lists would be said to be made from others."""
-    now = replace(read.load_task(task.directory, defaults, lists=False), f2p=task.f2p, p2p=task.p2p)
-    if inputs(now) != made_from:
-        raise UsageError(f"{task.directory} was changed since it was run to be minted", "mint again")
 
 
 def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan: Plan) -> Runs:
@@ -177,7 +151,7 @@ def test_files(task: Task, plan: Plan) -> tuple[tuple[str, ...], str]:
 
     Raises `UsageError` where there are none to be had.
     """
-    if plan.all_tests or task.framework != runner.PYTEST:
+    if plan.all_tests or task.framework != PYTEST:
         return (), "test_cmd"
     if task.test_files:
         return tuple(sorted(set(task.test_files))), "test_files"
@@ -197,7 +171,7 @@ def changed(task: Task) -> set[str]:
     return {path for file in files for path in (file.old, file.new) if path is not None}
 
 
-def spell(ended: Ended[Found]) -> str:
+def spell(ended: Done[Found]) -> str:
     """What minting a task came to, in a few words."""
     if ended.value is None:
         return "not run" if ended.error is None else f"failed: {ended.error}"
@@ -208,79 +182,3 @@ def spell(ended: Ended[Found]) -> str:
 
 
 # ---- the new panel
-
-
-def write(panel: Panel, target: Path, found: Sequence[Minted]) -> None:
-    """Write a new panel of the tasks that got lists; of a refused one only its mint.json. Nothing is replaced.
-
-    Raises `StoreError` or `UsageError` where it would not be a panel that loads; then nothing is there.
-    """
-    with new_directory(target) as new:
-        for entry in sorted(panel.directory.iterdir()):
-            if entry.is_file() and (entry.name in ("panel.toml", ".gitattributes") or entry.match("README*")):
-                shutil.copy(entry, new / entry.name)
-        if (panel.directory / SCHEMAS).is_dir():
-            shutil.copytree(panel.directory / SCHEMAS, new / SCHEMAS)
-        if not (new / ".gitattributes").exists():
-            (new / ".gitattributes").write_bytes(ATTRIBUTES)
-        settings = read.load_settings(new)
-        for minted in found:
-            directory = new / minted.task.directory.name
-            made_from = minted.inputs
-            if minted.refused:
-                directory.mkdir()
-            else:
-                _refuse_edited(minted.task, minted.inputs, settings["defaults"])
-                _copy(minted.task.directory, directory)
-                _write_lists(minted.task, directory / "task.json")
-                made_from = inputs(read.load_task(directory, settings["defaults"]))
-            (directory / FILE).write_bytes(mint_json(replace(minted, inputs=made_from)))
-
-
-def check_can_be_copied(task: Path) -> None:
-    """Raise `UsageError` where a task's directory holds what no new panel could: asked before a night's runs.
-
-    A link may lead to what is in the task, where it stays a link, or to plain files of its panel, which are copied;
-    one that leads elsewhere would publish a file of whoever mints.
-    """
-    for path in sorted(task.rglob("*")):
-        if not path.is_symlink():
-            _check_plain(path)
-        elif not _leads_inside(path, task):
-            target = path.resolve()
-            if not target.is_relative_to(task.parent.resolve()) or task.resolve().is_relative_to(target):
-                raise UsageError(f"{path} leads out of the panel", "copy what is meant to its place")
-            for below in (target, *sorted(target.rglob("*"))):
-                _check_plain(below)
-
-
-def _check_plain(path: Path) -> None:
-    if path.is_symlink() or not (path.is_file() or path.is_dir()):
-        raise UsageError(f"{path} is no plain file, and cannot be copied", "remove it, or copy what is meant")
-    if not os.access(path, os.R_OK):
-        raise UsageError(f"{path} cannot be read", "check its permissions")
-
-
-def _leads_inside(link: Path, task: Path) -> bool:
-    return link.resolve().is_relative_to(task.resolve())
-
-
-def _copy(task: Path, target: Path) -> None:
-    """Copy a task's directory without what was made of its old lists; a link that leads out of it as what it is to."""
-
-    def left_behind(folder: str, names: list[str]) -> list[str]:
-        return [name for name in names if folder == str(task) and name in LEFT_BEHIND]
-
-    shutil.copytree(task, target, symlinks=True, ignore=left_behind, copy_function=shutil.copy)
-    for path in sorted(task.rglob("*")):
-        copy = target / path.relative_to(task)
-        if path.is_symlink() and copy.is_symlink() and not _leads_inside(path, task):
-            copy.unlink()
-            shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
-
-
-def _write_lists(task: Task, file: Path) -> None:
-    """Write a task's task.json with its new lists; all other keys are as they were."""
-    document = json.loads((task.directory / "task.json").read_text("utf-8-sig"))
-    document |= {"FAIL_TO_PASS": list(task.f2p), "PASS_TO_PASS": list(task.p2p)}
-    file.write_text(pretty(document) + "\n", "ascii")

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from repair.errors import ContainerKilled, MemoryKill, NoEvidence, ReportError, TimeoutOutsideTest
-from repair.model import Control, Image, Observed, Outcome, Run
+from repair.model import Control, Ended, Image, Observed, Outcome, Run
 from repair.outcomes import junit, lookup, plugin_log
-from repair.outcomes.frameworks.plan import FRAMEWORKS
+from repair.outcomes.frameworks.known import FRAMEWORKS
 from repair.outcomes.junit import Case
 from repair.outcomes.logs import last_line, log_tail, refuse_full_disk, refuse_full_disk_by_log
+from repair.outcomes.plugin_log import of_collection
 from repair.outcomes.spelling import CANDIDATES, Choice, choose
-from repair.sandbox import Ended
-from repair.text import printable, startup_error
+from repair.text import normalise, printable
 
 EVERYWHERE = "."  # where nothing at all was collected
 OURS = ("repair_pytest", "junitxml", "junitprefix", "junit-prefix", "continue-on-collection-errors", "maxfail")
@@ -326,3 +326,26 @@ def _raised(text: str) -> str:
 def some(tests: list[str]) -> str:
     shown = ", ".join(printable(test) for test in tests[:3])
     return f"{shown} and {len(tests) - 3} more" if len(tests) > 3 else shown
+
+
+def startup_error(log: str, workdir: str, *, by_usage: bool) -> str | None:
+    """pytest's message why it could not start, from the end of its output; None where it says no such thing.
+
+    `by_usage`: it ended with the status for usage errors, with which other programs end as well. Otherwise only a
+    plugin that does not import counts.
+    """
+    lines = [line.rstrip() for line in log.splitlines() if line.strip()]
+    raised = [line[1:].strip() for line in lines if re.match(r"E {1,3}[^ ]", line)]
+    conftest = [m[1] for m in (re.match(r"ImportError while loading conftest '(.+)'", line) for line in lines) if m]
+    if by_usage and conftest:
+        where = conftest[-1].removeprefix(workdir.rstrip("/") + "/")
+        return of_collection(where, "\n".join(f"E   {line}" for line in raised) or lines[-1])
+    said = [line for line in lines if re.match(r"(.*: )?error: |ERROR: (?!usage: )", line)]
+    if by_usage and said:
+        return normalise(said[-1])
+    plugin = [line for line in lines if re.search('Error (importing|while loading) plugin "', line)]
+    if plugin:
+        return normalise(": ".join([plugin[-1].rstrip("."), *raised[-1:]]))
+    if any("in load_setuptools_entrypoints" in line or "in import_plugin" in line for line in lines):
+        return normalise(f"a plugin of the image does not import: {lines[-1]}")
+    return None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from repair.model import Outcome, worst
-from repair.text import normalise, of_collection
+from repair.text import first_line, normalise
 
 MAIN = "main"
 MAX_LINE = 16 << 20  # bytes of one event
@@ -229,3 +230,14 @@ def _outcome(reports: list[Report]) -> tuple[Outcome, str]:
 def clean(text: str) -> str:
     """Text that every encoder takes: lone surrogates spelt as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def of_collection(where: str, text: str) -> str:
+    """The cause of a collector that failed: `where: ExceptionType: message`, read from pytest's long text.
+
+    pytest prefixes the lines of an exception with `E`; of a chain the last one is what was raised.
+    """
+    raised = [line[1:].strip() for line in text.splitlines() if re.match(r"E {1,3}[^ ]", line)]
+    named = [line for line in raised if re.match(r"[A-Za-z_][\w.]*(?::|$)", line)]
+    line = (named or raised or [text])[-1]
+    return normalise(f"{where}: {first_line(line)}" if where else first_line(line))

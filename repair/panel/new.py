@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repair.controls.workspace import new_directory, publish, write_atomically, written
 from repair.errors import UsageError
-from repair.formats import source
-from repair.formats.base import RowError
+from repair.files import new_directory, publish, write_atomically, written
 from repair.panel import read
-from repair.panel.attributes import ATTRIBUTES
 from repair.panel.keys import FILL_IN, RUNTIME, SCHEMA_KEY, SECTIONS
+from repair.panel.read import ATTRIBUTES
 from repair.panel.schemas import SCHEMAS
 
-FOLDER = ".schemas"  # of a panel; a directory with a dot is no task
+SCHEMAS_FOLDER = ".schemas"  # of a panel; a directory with a dot is no task
 
 INSTRUCTION = f"""\
 {FILL_IN}what the solver is told: what is wrong or wanted, and how it shows. Hidden tests are not shown: name every
@@ -100,10 +98,8 @@ def _check_name(directory: Path) -> None:
     """Refuse what could not be a task's name on every file system."""
     if not directory.name:
         raise UsageError(f"{directory} has no name", "name the new task's directory in its panel")
-    try:
-        source.check_name(directory.name)
-    except RowError as err:
-        raise UsageError(f"the task's name {err.problem}", "name another directory") from None
+    if problem := read.name_problem(directory.name):
+        raise UsageError(f"the task's name {problem}", "name another directory")
 
 
 def _settings(panel: Path) -> Mapping[str, Any] | None:
@@ -165,7 +161,7 @@ def _undone_without(task: Path) -> Iterator[Put]:
         for file in made if not (task / "task.json").exists() else ():
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it is not there, or holds what is not ours
-            (task.parent / FOLDER).rmdir()
+            (task.parent / SCHEMAS_FOLDER).rmdir()
         raise
 
 
@@ -178,7 +174,7 @@ def _fill_panel(root: Path, panel: Path, put: Put) -> bool:
 
 def _refresh(panel: Path, put: Put) -> tuple[str, ...]:
     """Give a panel the schemas of this version; the names of those that it did not have."""
-    folder = panel / FOLDER
+    folder = panel / SCHEMAS_FOLDER
     if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
         raise UsageError(f"{folder} is no directory of the panel's own", "remove it: the schemas are generated")
     with written(folder):
@@ -215,7 +211,7 @@ def _fill_task(directory: Path, name: str, defaults: Mapping[str, Any]) -> None:
 
 def _task_json(name: str, defaults: Mapping[str, Any]) -> str:
     """The keys that have to be said, and those that mostly are where the panel does not say them for all."""
-    document = {SCHEMA_KEY: f"../{FOLDER}/task.schema.json", "instance_id": name, "image": IMAGE}
+    document = {SCHEMA_KEY: f"../{SCHEMAS_FOLDER}/task.schema.json", "instance_id": name, "image": IMAGE}
     usual = {"workdir": RUNTIME["workdir"].default, "test_cmd": RUNTIME["test_cmd"].default}
     if defaults.get("framework", RUNTIME["framework"].default) != RUNTIME["framework"].default:
         usual["test_cmd"] = COMMAND
@@ -225,7 +221,7 @@ def _task_json(name: str, defaults: Mapping[str, Any]) -> str:
 
 
 def _panel_toml(name: str) -> str:
-    lines = [f"#:schema ./{FOLDER}/panel.schema.json"] + [f"name = {_plain(name)}"] * bool(name)
+    lines = [f"#:schema ./{SCHEMAS_FOLDER}/panel.schema.json"] + [f"name = {_plain(name)}"] * bool(name)
     for section, (keys, about) in SECTIONS.items():
         lines += ["", f"# {about}", f"[{section}]"]
         if keys is RUNTIME:

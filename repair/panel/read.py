@@ -7,6 +7,9 @@ types and defaults are those of `keys` and nothing else.
 from __future__ import annotations
 
 import json
+import os
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -15,9 +18,8 @@ from typing import Any
 
 import orjson
 
-from repair.errors import UsageError
+from repair.errors import StoreError, UsageError
 from repair.model import Panel, Policy, Task
-from repair.panel import tomls
 from repair.panel.keys import (
     FILL_IN,
     GATE,
@@ -87,7 +89,7 @@ def load_settings(directory: Path) -> dict[str, Any]:
         raise UsageError(f"{directory} is no panel: it has no panel.toml", "name the directory that holds panel.toml")
     text = decode(read_bytes(file, MAX_PANEL), file)
     try:
-        raw = tomls.loads(text)
+        raw = parse_toml(text)
     except ValueError as err:
         raise UsageError(f"{file}: no valid TOML: {err}", "mend that line") from None
     except RecursionError:
@@ -264,3 +266,71 @@ def _name_in(panel: Path, given: str) -> str:
     if len(path.parts) > 1 and path.resolve().parent != panel.resolve():
         raise UsageError(f"{printable(given)} is not in {panel}", "name tasks of one panel")
     return path.name
+
+
+RECORD = "repair.json"
+
+
+OUTCOMES = "outcomes.json"
+
+
+WORK = ".repair"
+
+
+def has_record(task: Task) -> bool:
+    """Is there a repair.json, of whatever content?"""
+    try:
+        os.lstat(task.directory / RECORD)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as err:  # a disk or a share that does not answer has not said no
+        raise StoreError(f"{task.directory / RECORD} cannot be looked at: {err.strerror}", "see the disk") from None
+    return True
+
+
+ATTRIBUTES = b"""\
+* -text
+outcomes.json linguist-generated=true
+mint.json linguist-generated=true
+.schemas/* linguist-generated=true
+"""
+
+
+MAX_DOTS = 6000  # outside of strings: tomllib takes memory by the square of a dotted key's parts
+
+
+_ASIDE = re.compile(
+    r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""",
+    re.DOTALL,
+)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """A document as tables. Raises `ValueError` for what is no TOML or has keys of thousands of parts."""
+    if text.count(".") > MAX_DOTS and _ASIDE.sub("", text).count(".") > MAX_DOTS:
+        raise ValueError(f"more than {MAX_DOTS} dots outside of strings")
+    return tomllib.loads(text)
+
+
+SOURCE, SOURCE_FOLDER = "source.json", "source"
+
+
+MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
+
+
+RESERVED = frozenset({"panel.toml", SOURCE_FOLDER, SOURCE})  # in lower case: not every file system tells cases apart
+
+
+def name_problem(name: str) -> str | None:
+    """Why an instance id cannot name a directory of a panel on every file system; None where it can."""
+    if "/" in name or "\\" in name:
+        problem = "holds a slash, and names a directory"
+    elif name.startswith(".") or name.casefold() in RESERVED or name != name.strip():
+        problem = "cannot name a directory of a panel"
+    elif any(not char.isprintable() for char in name):
+        problem = "holds a character that cannot be printed"
+    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        problem = f"is longer than {MAX_NAME} bytes"
+    else:
+        return None
+    return f"{problem}: {name[:60]!r}"

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from repair.model import ListName, Outcome, Rule, Verdict
+from repair.model import SCHEMA, ListName, Outcome, Rule, Verdict
 from repair.panel.keys import PANEL, POLICY, SECTIONS, TASK_JSON, Key, Keys, WrongError
-from repair.records.documents import SCHEMA
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

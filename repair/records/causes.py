@@ -6,7 +6,8 @@ Pure. A cause in a record names the file that failed to import; over a panel the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,15 +27,14 @@ class Caused(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One cause over a panel: how many `tests` have it, in which tasks (each with its number), and some of their ids.
+    """One cause over a panel: how many `tests` have it, and the tasks that have it, each with its number of tests.
 
-    `tasks` are sorted by number, largest first; `examples` are (task, id), at most three.
+    `tasks` are sorted by number, largest first.
     """
 
     cause: str
     tests: int
     tasks: tuple[tuple[str, int], ...]
-    examples: tuple[tuple[str, str], ...] = ()
 
 
 def common(cause: str) -> str:
@@ -44,15 +44,14 @@ def common(cause: str) -> str:
 
 def rank(found: Iterable[tuple[str, Caused]]) -> tuple[Ranked, ...]:
     """The causes of (task, finding) pairs that have ids, those with most tests first."""
-    causes: dict[str, dict[str, list[str]]] = {}
+    causes: dict[str, Counter[str]] = {}
     for task, finding in found:
         if finding.ids:
-            causes.setdefault(common(finding.cause), {}).setdefault(task, []).extend(finding.ids)
+            causes.setdefault(common(finding.cause), Counter())[task] += len(finding.ids)
     ranked = (_ranked(cause, tasks) for cause, tasks in causes.items())
     return tuple(sorted(ranked, key=lambda cause: (-cause.tests, cause.cause)))
 
 
-def _ranked(cause: str, tasks: Mapping[str, list[str]]) -> Ranked:
-    counts = sorted(((task, len(ids)) for task, ids in tasks.items()), key=lambda pair: (-pair[1], pair[0]))
-    examples = tuple((task, min(tasks[task])) for task, _ in counts[:3])
-    return Ranked(cause, sum(number for _, number in counts), tuple(counts), examples)
+def _ranked(cause: str, tasks: Counter[str]) -> Ranked:
+    counts = sorted(tasks.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Ranked(cause, tasks.total(), tuple(counts))

@@ -13,12 +13,32 @@ from typing import Any
 import orjson
 
 from repair import rules
-from repair.controls.workspace import OUTCOMES, RECORD, has_record, inputs, read_if_there, source_digest
 from repair.errors import StoreError
-from repair.mint.document import FILE as MINT
-from repair.mint.document import lists_in
-from repair.model import Decision, Evidence, Inputs, ListName, Panel, Policy, Repair, Run, Table, Task, Verdict
-from repair.records.documents import inputs_document, outcomes_json, policy_document, read_outcomes, repair_json, sha256
+from repair.files import read_if_there
+from repair.model import (
+    Decision,
+    Evidence,
+    Inputs,
+    ListName,
+    Panel,
+    Policy,
+    Repair,
+    Run,
+    Table,
+    Task,
+    Verdict,
+)
+from repair.panel.inputs import inputs, source_digest
+from repair.panel.read import OUTCOMES, RECORD, has_record
+from repair.records.documents import (
+    inputs_document,
+    outcomes_json,
+    policy_document,
+    read_outcomes,
+    repair_json,
+)
+from repair.rules import final_decision, repair_of
+from repair.text import sha256
 
 
 class Soundness(StrEnum):
@@ -44,23 +64,6 @@ class Examined:
     sha256: str = ""
 
 
-def judge(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
-    """What the rule makes of evidence: the record that `repair run` writes and `repair check` rebuilds."""
-    settled = decision_of(evidence, policy)
-    if evidence.confirm_table is None:
-        return Repair(settled, evidence, made_from, policy)
-    scores_empty, scores_oracle = rules.scores(evidence.confirm_table.rows, policy.passing)
-    return Repair(settled, evidence, made_from, policy, scores_empty, scores_oracle)
-
-
-def decision_of(evidence: Evidence, policy: Policy) -> Decision:
-    """What the rule says of all that was observed: the first table, the confirmation, the own verifier."""
-    decision = rules.decide(evidence.table, policy)
-    if evidence.confirm_table is not None:
-        decision = rules.settle(decision, rules.decide(evidence.confirm_table, policy))
-    return decision if evidence.own is None else rules.agree(decision, evidence.own)
-
-
 def examine(panel: Panel, task: Task) -> Examined:
     """Examine the record of one task. Reads files only."""
     if not has_record(task):
@@ -84,7 +87,7 @@ def examine(panel: Panel, task: Task) -> Examined:
         evidence = read_outcomes(content)
         wrong = () if changed else tuple(_not_called_for(evidence, task, panel.policy))
         made_from = _inputs(task, with_source=evidence.own is not None)
-        repair = judge(evidence, made_from, panel.policy)
+        repair = repair_of(evidence, made_from, panel.policy)
     except (StoreError, ValueError) as err:
         return Examined(task, Soundness.INCONSISTENT, (str(err),))
     if changed or wrong:
@@ -146,7 +149,7 @@ def _not_called_for(evidence: Evidence, task: Task, policy: Policy) -> list[str]
         wrong += _wrong_runs(evidence.confirm_table, due, evidence.confirm_empty, evidence.confirm_oracle)
     wrong = wrong or _wrong_confirmation(evidence, rules.decide(evidence.table, policy))
     if not wrong and evidence.own is not None:
-        without = decision_of(replace(evidence, own=None), policy)
+        without = final_decision(replace(evidence, own=None), policy)
         wrong = [] if rules.admits(without.verdict) else [f"{OUTCOMES} holds an own verifier's word where none is due"]
     return wrong
 
@@ -189,3 +192,18 @@ def _without_tests(found: Examined) -> Examined:
         return found
     evidence = replace(found.evidence, table=Table(()), confirm_table=None)
     return replace(found, table=None, evidence=evidence)
+
+
+MINT = "mint.json"
+
+
+def lists_in(content: bytes) -> dict[ListName, tuple[str, ...]]:
+    """The lists that a mint.json gives its task, sorted. Raises `StoreError` where it is not one of ours."""
+    lists: dict[ListName, list[str]] = {name: [] for name in ListName}
+    try:
+        for test, found in orjson.loads(content)["tests"].items():
+            if found["class"] in lists:
+                lists[ListName(found["class"])].append(test)
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise StoreError(f"{MINT} is not one of ours ({type(err).__name__}: {err})", "restore it from git") from None
+    return {name: tuple(sorted(tests)) for name, tests in lists.items()}

@@ -6,15 +6,14 @@ id a line. outcomes.json is all that the decision used, one id a line, and reads
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from repair.errors import StoreError
 from repair.model import (
+    SCHEMA,
     Decision,
     Evidence,
     Finding,
@@ -28,49 +27,9 @@ from repair.model import (
     Run,
     Table,
 )
-
-SCHEMA = 1  # 1: the first
-MAX_WIDTH = 100
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
+from repair.text import inline, pretty, sha256
 
 # ---- JSON as text
-
-_encode = json.JSONEncoder(default=dict).encode
-
-
-def inline(value: Any) -> str:
-    """One line of ASCII JSON, keys in the order given, a blank behind `,` and `:`."""
-    return _encode(value).replace("\x7f", "\\u007f")
-
-
-def pretty(value: Any, depth: int = 0) -> str:
-    """ASCII JSON for people: what fits on a line stands on one, and ids always stand one a line."""
-    pad, end = " " * (depth + 1), " " * depth
-    if isinstance(value, Mapping) and value:
-        text = "" if isinstance(value.get("ids"), list | tuple) else inline(value)
-        if not text or len(text) > MAX_WIDTH or '"ids": [' in text:
-            items = (f"{pad}{inline(key)}: {_item(key, item, depth + 1)}" for key, item in value.items())
-            return "{\n" + ",\n".join(items) + f"\n{end}}}"
-        return text
-    if isinstance(value, list | tuple) and value:
-        text = inline(value)
-        if len(text) > MAX_WIDTH or '"ids": [' in text:
-            return _lines((pretty(item, depth + 1) for item in value), depth)
-        return text
-    return inline(value)
-
-
-def _item(key: str, value: Any, depth: int) -> str:
-    one_a_line = key == "ids" and isinstance(value, list | tuple) and value
-    return _lines(map(inline, value), depth) if one_a_line else pretty(value, depth)
-
-
-def _lines(items: Iterable[str], depth: int) -> str:
-    return "[\n" + ",\n".join(" " * (depth + 1) + item for item in items) + "\n" + " " * depth + "]"
 
 
 # ---- repair.json
@@ -337,3 +296,8 @@ _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 def _read_outcomes(values: Any) -> tuple[Outcome, ...]:
     return tuple(map(_OUTCOMES.__getitem__, values))
+
+
+def policy_digest(policy: Policy) -> str:
+    """sha256 of the policy, in hexadecimal."""
+    return sha256(inline(policy_document(policy)).encode("ascii"))

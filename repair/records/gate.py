@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from repair import rules
-from repair.controls.workspace import policy_digest
 from repair.model import Panel, Rule, Verdict
 from repair.records.check import Examined, Soundness
-from repair.records.documents import policy_document, pretty
+from repair.records.documents import policy_digest, policy_document
+from repair.text import pretty
 from repair.words import of
 
 MANIFEST_SCHEMA = 1  # 1: the first

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from repair.controls.session import Ended
+from repair.controls.session import Done
 from repair.errors import RepairError
 from repair.mint.against import Discrepancies, Wrong
 from repair.mint.classes import LISTED, Derived, Group, groups
@@ -23,12 +23,12 @@ from repair.words import DERIVED, NOT_RUN, of
 SHOWN = 5  # tasks of one cause, reasons of one task
 
 
-def failed(results: Sequence[Ended[Found]]) -> list[tuple[str, RepairError | None]]:
+def failed(results: Sequence[Done[Found]]) -> list[tuple[str, RepairError | None]]:
     """The tasks that could not be minted, with why."""
     return [(result.task.instance_id, result.error) for result in results if result.error is not None]
 
 
-def exit_code(results: Sequence[Ended[Found]]) -> int:
+def exit_code(results: Sequence[Done[Found]]) -> int:
     """The status of a mint: 0 where every task was minted or refused."""
     return failure_code(result.error for result in results)
 
@@ -36,7 +36,7 @@ def exit_code(results: Sequence[Ended[Found]]) -> int:
 # ---- the new lists
 
 
-def minted_text(results: Sequence[Ended[Found]], target: PurePath | None, width: int | None) -> str:
+def minted_text(results: Sequence[Done[Found]], target: PurePath | None, width: int | None) -> str:
     """A line a task with its lists, and where to look next in the new panel, if there is one."""
     head = ("task", "verdict", "F2P", "P2P", "unlisted", "first cause or reason")
     text = terminal.table(head, [_line(result) for result in results], width)
@@ -49,13 +49,13 @@ def minted_text(results: Sequence[Ended[Found]], target: PurePath | None, width:
     return f"{text}next: repair run {new}\n      each test's class is in {new}/TASK/mint.json\n"
 
 
-def _verdict(result: Ended[Found]) -> str:
+def _verdict(result: Done[Found]) -> str:
     if result.value is None:
         return NOT_RUN if result.error is None else "failed"
     return "refused" if result.value.minted.refused else "minted"
 
 
-def _line(result: Ended[Found]) -> tuple[str, ...]:
+def _line(result: Done[Found]) -> tuple[str, ...]:
     name, verdict = printable(result.task.instance_id), _verdict(result)
     if result.value is None:
         return name, verdict, "", "", "", printable(result.error.message if result.error else "")
@@ -88,7 +88,7 @@ def _is_weaker(group: Group) -> bool:
 # ---- the old lists
 
 
-def compared_text(results: Sequence[Ended[Found]], width: int | None) -> str:
+def compared_text(results: Sequence[Done[Found]], width: int | None) -> str:
     """What the lists as they are have wrong: a line a task, then the causes over the panel, largest first."""
     head = ("task", "lists", "F2P hold", "P2P hold", "lacking", "first cause")
     rows = [_compared(result) for result in results]
@@ -106,7 +106,7 @@ def compared_text(results: Sequence[Ended[Found]], width: int | None) -> str:
     return "".join(parts)
 
 
-def _compared(result: Ended[Found]) -> tuple[str, ...]:
+def _compared(result: Done[Found]) -> tuple[str, ...]:
     name = printable(result.task.instance_id)
     if result.value is None:
         return name, _verdict(result), "", "", "", printable(result.error.message if result.error else "")
@@ -124,7 +124,7 @@ def _first(found: Discrepancies) -> str:
     return (found.wrong[0].cause or DERIVED[found.wrong[0].derived]) if found.wrong else ""
 
 
-def _wrong(results: Sequence[Ended[Found]]) -> Iterable[tuple[str, Wrong]]:
+def _wrong(results: Sequence[Done[Found]]) -> Iterable[tuple[str, Wrong]]:
     """What is wrong with whom; ids that ran and are in the wrong list have that as their cause."""
     for result in results:
         for wrong in result.value.against.wrong if result.value is not None else ():
@@ -153,7 +153,7 @@ def _single(causes: Sequence[Ranked]) -> list[str]:
 
 
 def document(
-    results: Sequence[Ended[Found]], code: int, problem: RepairError | None = None, *, compared: bool
+    results: Sequence[Done[Found]], code: int, problem: RepairError | None = None, *, compared: bool
 ) -> dict[str, Any]:
     """A mint as `{"exit": code, "tasks": [...]}`; with `compared` what each task's old lists have wrong, too.
 
@@ -163,7 +163,7 @@ def document(
     return said if problem is None else said | {"error": error_document(problem)}
 
 
-def _document(result: Ended[Found], *, compared: bool) -> dict[str, Any]:
+def _document(result: Done[Found], *, compared: bool) -> dict[str, Any]:
     said: dict[str, Any] = {"instance_id": result.task.instance_id, "verdict": _verdict(result)}
     if result.error is not None:
         said["error"] = error_document(result.error)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from types import MappingProxyType
 from typing import Any
 
-from repair.controls.session import Ended
+from repair.controls.session import Done
 from repair.mint.probe import Failure, Probed, Subject
 from repair.mint.steadiness import CONDITIONS, Conditions, Judged, Kind, Need, Network, Place
 from repair.model import ControlKind, ListName, Outcome, worst
@@ -53,7 +53,7 @@ ADVICE = MappingProxyType(
 BELONGS = MappingProxyType({Kind.F2P: ListName.F2P, Kind.P2P: ListName.P2P})
 
 
-def exit_code(result: Ended[Probed]) -> int:
+def exit_code(result: Done[Probed]) -> int:
     """The status of a probe: 0 where every run was observed."""
     failures = () if result.value is None else result.value.failures
     return failure_code([result.error, *(failure.error for failure in failures)])
@@ -62,7 +62,7 @@ def exit_code(result: Ended[Probed]) -> int:
 # ---- for people
 
 
-def text(result: Ended[Probed], width: int | None) -> str:
+def text(result: Done[Probed], width: int | None) -> str:
     """The table and what it says of each test; nothing where nothing was observed."""
     found = result.value
     if found is None:
@@ -182,7 +182,7 @@ def _look_first(judged: Judged) -> list[str]:
     return said
 
 
-def failures_text(result: Ended[Probed]) -> str:
+def failures_text(result: Done[Probed]) -> str:
     """What could not be observed, and why; the task as a whole, or some of its runs."""
     if result.error is not None:
         return printable(f"{result.error.kind}: {result.task.instance_id} could not be probed: {result.error}") + "\n"
@@ -209,7 +209,7 @@ def _alike(failures: Iterable[Failure]) -> list[list[Failure]]:
 # ---- for programs
 
 
-def document(result: Ended[Probed], code: int) -> dict[str, Any]:
+def document(result: Done[Probed], code: int) -> dict[str, Any]:
     """A probe as one object: outcomes by control, place and network, null where that cannot be arranged."""
     said: dict[str, Any] = {"exit": code, "instance_id": result.task.instance_id}
     if result.error is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from repair.errors import EngineLost, InfrastructureError, RepairError
 from repair.model import Panel
 from repair.pipeline import Result, State
+from repair.records import summary
 from repair.records.check import Examined, Soundness, examine
 from repair.records.gate import Gate
 from repair.report import terminal
@@ -67,9 +68,9 @@ def _line(result: Result) -> terminal.Line:
     if result.table is None or result.decision is None:
         word = result.soundness or (NOT_RUN if result.state is State.NOT_RUN else str(result.state))
         return terminal.Line(name, word, note=result.error.message if result.error else "")
-    f2p, p2p = terminal.counts(result.table, result.decision)
+    f2p, p2p = summary.counts(result.table, result.decision)
     dropped = sum(len(finding.ids) for finding in result.decision.dropped)
-    return terminal.Line(name, result.decision.verdict, f2p, p2p, dropped, terminal.note(result.decision))
+    return terminal.Line(name, result.decision.verdict, f2p, p2p, dropped, summary.note(result.decision))
 
 
 def _totals(results: Sequence[Result]) -> list[str]:
@@ -108,13 +109,13 @@ def run_document(results: Sequence[Result], code: int) -> dict[str, Any]:
 def _document(result: Result) -> dict[str, Any]:
     document: dict[str, Any] = {"instance_id": result.task.instance_id, "state": result.state}
     if result.table is not None and result.decision is not None:
-        (f2p, kept_f2p), (p2p, kept_p2p) = terminal.counts(result.table, result.decision)
+        (f2p, kept_f2p), (p2p, kept_p2p) = summary.counts(result.table, result.decision)
         document |= {
             "verdict": result.decision.verdict,
             "F2P": {"listed": f2p, "kept": kept_f2p},
             "P2P": {"listed": p2p, "kept": kept_p2p},
             "dropped": sum(len(finding.ids) for finding in result.decision.dropped),
-            "note": terminal.note(result.decision),
+            "note": summary.note(result.decision),
         }
     if result.details:
         document |= {"is": result.soundness, "details": list(result.details)}

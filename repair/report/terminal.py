@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from unicodedata import combining, east_asian_width
 
-from repair.model import Decision, Evidence, Finding, ListName, Rule, Table
+from repair.model import Decision, Evidence, Finding, Rule, Table
+from repair.records.summary import counts
 from repair.text import printable
 from repair.words import of
 
@@ -25,31 +26,6 @@ class Line:
     p2p: tuple[int, int] | None = None
     dropped: int | None = None
     note: str = ""
-
-
-def counts(table: Table, decision: Decision) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(listed, kept) of F2P and of P2P."""
-
-    def listed(name: ListName) -> int:
-        return sum(name in row.lists for row in table.rows)
-
-    return (listed(ListName.F2P), len(decision.kept_f2p)), (listed(ListName.P2P), len(decision.kept_p2p))
-
-
-def note(decision: Decision) -> str:
-    """The first reason of a refused task, else the cause of its largest drop."""
-    if decision.reasons:
-        first = decision.reasons[0]
-        alike = sum(len(reason.ids) for reason in decision.reasons if reason.rule is first.rule)
-        number = f"{alike} {first.list or 'ids'} " if alike else ""
-        cause = (
-            f" ({first.cause})" if first.cause and (first.ids or first.rule in (Rule.PATCH, Rule.OWN_VERIFIER)) else ""
-        )
-        return f"{number}{of(first.rule)}{cause}"
-    if decision.dropped:
-        largest = max(decision.dropped, key=lambda finding: len(finding.ids))
-        return largest.cause or of(largest.rule)
-    return ""
 
 
 def closing_table(lines: Sequence[Line], width: int | None) -> str:

@@ -18,9 +18,9 @@ import docker.errors
 import docker.types
 
 from repair.errors import EngineError, ImageError
-from repair.model import Image, Task
+from repair.model import Ended, Image, Task
 from repair.sandbox.connection import Connection, Engine, translated
-from repair.sandbox.container import LOG_BYTES, Container, Ended
+from repair.sandbox.container import LOG_BYTES, Container
 from repair.sandbox.images import Images
 
 __all__ = ["DROPPED", "LOG_BYTES", "PIDS", "Container", "Ended", "Engine", "Sandbox"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import ipaddress
+import json
 import os
 import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +24,6 @@ import requests.utils
 import urllib3.exceptions
 
 from repair.errors import DiskFull, EngineError, EngineLost
-from repair.sandbox import context
 from repair.sandbox.references import architecture
 from repair.sandbox.ssh import SCHEME, Tunnel
 from repair.text import printable
@@ -50,7 +52,7 @@ class Connection:
     """One engine that answers. `client` is docker's, to be used within `translated` only."""
 
     def __init__(self) -> None:
-        self.address = context.address()
+        self.address = address()
         self._tunnel = _tunnel()
         try:
             with self._reaching():
@@ -155,7 +157,7 @@ _FINAL = re.compile(
 
 def _tunnel() -> Tunnel | None:
     """The way to an engine that is behind ssh."""
-    host = context.host() or ""
+    host = engine_host() or ""
     if not host.lower().startswith(SCHEME):
         return None
     try:
@@ -178,13 +180,13 @@ def _connect(tunnel: Tunnel | None) -> docker.DockerClient:
 
 def _client(tunnel: Tunnel | None, version: str) -> docker.DockerClient:
     settings: dict[str, Any] = {"timeout": TIMEOUT, "max_pool_size": 64, "version": version}
-    name = context.current()
+    name = current()
     if tunnel is not None:
         made = docker.DockerClient(base_url=tunnel.address, **settings)
     elif name is None:
         made = docker.from_env(use_context=False, **settings)
     else:
-        host = context.host_of(name)
+        host = host_of(name)
         if host is None:
             words = f"could not reach the engine: there is no docker context {printable(name)}"
             raise EngineLost(words, START_ENGINE, transient=False)
@@ -197,7 +199,7 @@ def _client(tunnel: Tunnel | None, version: str) -> docker.DockerClient:
 
 
 def _certificates(name: str) -> docker.tls.TLSConfig | bool:
-    found = context.certificates_of(name)
+    found = certificates_of(name)
     if found is None:
         return False
     return docker.tls.TLSConfig(client_cert=found.own, ca_cert=found.authority, verify=found.verify)
@@ -222,3 +224,66 @@ def _reason(err: BaseException) -> str:
             left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
     words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
     return words or printable(str(err))[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Files in PEM: whom to believe, and certificate and key of our own; whether to look at the engine's at all."""
+
+    authority: str | None
+    own: tuple[str, str] | None
+    verify: bool
+
+
+def current() -> str | None:
+    """The name of the docker context that counts, or None where DOCKER_HOST or the default one does."""
+    if os.environ.get("DOCKER_HOST"):
+        return None
+    name = os.environ.get("DOCKER_CONTEXT")
+    if not name:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            name = json.loads((_docker_config() / "config.json").read_bytes()).get("currentContext")
+    return None if not name or name == "default" else name
+
+
+def host_of(name: str) -> str | None:
+    """A context's engine by its own file: docker-py finds none where there is no config.json."""
+    host = _endpoint(name).get("Host")
+    return str(host) if host else None
+
+
+def certificates_of(name: str) -> Certificates | None:
+    """With what a context's engine is spoken to over TLS; None where it is spoken to without."""
+    folder = _docker_config() / "contexts" / "tls" / _folder(name) / "docker"
+    ca, cert, key = (
+        str(file) if (file := folder / f"{part}.pem").is_file() else None for part in ("ca", "cert", "key")
+    )
+    verify = not _endpoint(name).get("SkipTLSVerify")
+    return Certificates(ca, (cert, key) if cert and key else None, verify) if ca or cert or not verify else None
+
+
+def _endpoint(name: str) -> dict[str, Any]:
+    file = _docker_config() / "contexts" / "meta" / _folder(name) / "meta.json"
+    try:
+        return dict(json.loads(file.read_bytes())["Endpoints"]["docker"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _folder(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _docker_config() -> Path:
+    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+
+
+def engine_host() -> str | None:
+    """The URL of the engine; None where it is the default socket, or where the context that counts has none."""
+    name = current()
+    return host_of(name) if name else os.environ.get("DOCKER_HOST") or None
+
+
+def address() -> str:
+    """Where the engine is looked for, for messages."""
+    return printable(engine_host() or "the default socket")

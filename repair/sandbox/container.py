@@ -10,7 +10,7 @@ import re
 import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,19 +18,12 @@ from typing import Any
 import docker.errors
 
 from repair.errors import ContainerKilled, EngineError, EngineLost, NoEvidence
+from repair.model import Ended
 from repair.sandbox.archive import MAX_OUT, Entry, below, first, pack, unpack
 from repair.sandbox.connection import Connection, GoneError, SlowError, translated
 from repair.text import printable
 
 LOG_BYTES = 32 << 20  # what is kept of a container's output
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a container's process ended. `code` is None where its time ran out and it was killed."""
-
-    code: int | None
-    memory_kill: bool
 
 
 class Container:

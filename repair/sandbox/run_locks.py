@@ -14,8 +14,8 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from repair.controls.workspace import written
-from repair.records.documents import sha256
+from repair.files import written
+from repair.text import sha256
 
 
 def new_run_id() -> str:

@@ -16,7 +16,7 @@ import orjson
 from conftest import ORACLE
 
 from repair import pipeline
-from repair.controls import runner, session
+from repair.controls import plan, runner, session
 from repair.errors import RepairError
 from repair.model import Control, ControlKind, Outcome, Run, Task
 from repair.panel import read
@@ -116,7 +116,7 @@ class Lab:
 
     def observe(self, task: Task, kind: ControlKind = ControlKind.EMPTY) -> Run:
         """One control of a task, outside any pipeline."""
-        control = next(c for c in session.controls(task, (*task.f2p, *task.p2p), range(1)) if c.kind is kind)
+        control = next(c for c in plan.controls(task, (*task.f2p, *task.p2p), range(1)) if c.kind is kind)
         return self.observe_control(control)
 
     def observe_control(self, control: Control) -> Run:

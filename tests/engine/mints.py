@@ -13,12 +13,13 @@ from typing import Any
 
 from engine.lab import ADD, Lab, Node, added, compared, write_panel, write_task
 from engine.runners import RUNNERS
-from repair.controls import runner
-from repair.controls.session import Ended, Options
+from repair.controls import plan
+from repair.controls.session import Done, Options
 from repair.controls.workspace import Workspace
 from repair.mint import run as mint_run
 from repair.mint.classes import Derived
 from repair.mint.run import Found, Plan
+from repair.mint.write import write_panel as write_minted
 from repair.model import Control, Observed, Outcome, Run
 from repair.panel import read
 
@@ -236,19 +237,19 @@ def note(lab: Lab, panel: Path, control: Control, seen: Mapping[str, Observed]) 
     listed = {test: seen.get(test, Observed(Outcome.MISSING, "not collected")) for test in control.ids}
     run = Run(image.id, 1, listed, found={} if control.files is None else seen)
     workspace = Workspace(read.load(panel, lists=False), "noted")
-    workspace.note(control.task, runner.digest(control, image), run, [])
+    workspace.note(control.task, plan.digest(control, image), run, [])
 
 
-def mint(lab: Lab, panel: Path, plan: Plan | None = None, *, fresh: bool = False) -> dict[str, Ended[Found]]:
+def mint(lab: Lab, panel: Path, plan: Plan | None = None, *, fresh: bool = False) -> dict[str, Done[Found]]:
     results = mint_run.run(
         read.load(panel, lists=False), lab.sandbox, Options(jobs=4, fresh=fresh), plan or Plan(REPEATS)
     )
     return {result.task.instance_id: result for result in results}
 
 
-def write_new(panel: Path, target: Path, results: dict[str, Ended[Found]]) -> Path:
+def write_new(panel: Path, target: Path, results: dict[str, Done[Found]]) -> Path:
     found = [result.value.minted for result in results.values() if result.value is not None]
-    mint_run.write(read.load(panel, lists=False), target, found)
+    write_minted(read.load(panel, lists=False), target, found)
     return target
 
 

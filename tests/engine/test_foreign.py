@@ -27,7 +27,7 @@ from repair.model import Verdict
 from repair.panel import read as panel_read
 from repair.pipeline import Result
 from repair.records.check import Soundness, examine_all
-from repair.records.documents import sha256
+from repair.text import sha256
 
 pytestmark = pytest.mark.engine
 

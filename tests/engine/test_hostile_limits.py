@@ -10,7 +10,7 @@ import pytest
 
 from engine.conftest import BuildImage
 from engine.lab import Lab, outcomes
-from repair.controls import runner, session
+from repair.controls import plan, runner
 from repair.errors import InfrastructureError
 from repair.model import Outcome, Run, Task
 from repair.sandbox import LOG_BYTES, PIDS
@@ -256,7 +256,7 @@ A = "tests/test_t.py::test_a"
 
 def observed_in(lab: Lab, directory: Path, task: Task) -> Run:
     """One control of a task, whose raw files are left in `directory`."""
-    control = session.controls(task, task.f2p, range(1))[0]
+    control = plan.controls(task, task.f2p, range(1))[0]
     image = lab.sandbox.images.get(task, False, lambda _: None)
     return runner.observe(lab.sandbox, control, image, lambda: directory)
 

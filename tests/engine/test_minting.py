@@ -31,7 +31,7 @@ from engine.mints import (
     write_new,
     write_unlisted,
 )
-from repair.controls.session import Ended, Options
+from repair.controls.session import Done, Options
 from repair.errors import ImageError, StoreError, UsageError
 from repair.mint import run
 from repair.mint.classes import Derived
@@ -59,12 +59,12 @@ def before(panel: Path) -> dict[str, tuple[bytes, int]]:
 
 
 @pytest.fixture(scope="module")
-def results(lab: Lab, panel: Path, before: dict[str, tuple[bytes, int]]) -> dict[str, Ended[Found]]:
+def results(lab: Lab, panel: Path, before: dict[str, tuple[bytes, int]]) -> dict[str, Done[Found]]:
     return mint(lab, panel)
 
 
 @pytest.fixture(scope="module")
-def minted(lab: Lab, panel: Path, results: dict[str, Ended[Found]]) -> Path:
+def minted(lab: Lab, panel: Path, results: dict[str, Done[Found]]) -> Path:
     return write_new(panel, lab.fresh() / "minted", results)
 
 
@@ -77,7 +77,7 @@ def decided(lab: Lab, minted: Path) -> dict[str, Result]:
 
 
 @pytest.mark.parametrize("name", MINTED)
-def test_every_test_of_the_files_has_its_class(minted: Path, results: dict[str, Ended[Found]], name: str) -> None:
+def test_every_test_of_the_files_has_its_class(minted: Path, results: dict[str, Done[Found]], name: str) -> None:
     assert results[name].error is None, results[name].error
     document = mint_json(minted, name)
     assert {test: said["class"] for test, said in document["tests"].items()} == MINTED[name]
@@ -130,7 +130,7 @@ def test_what_passes_behind_an_unlisted_test_alone_is_found_by_the_trial(minted:
     assert set(others.values()) == {1}
 
 
-def test_a_list_that_holds_such_a_test_does_not_hold(results: dict[str, Ended[Found]]) -> None:
+def test_a_list_that_holds_such_a_test_does_not_hold(results: dict[str, Done[Found]]) -> None:
     value = results["leans on what is not listed"].value
     assert value is not None
     [wrong] = value.against.wrong
@@ -174,7 +174,7 @@ def test_what_is_lost_was_looked_at_in_every_turn(minted: Path) -> None:
 
 
 def test_a_task_that_cannot_be_minted_stops_no_other(
-    panel: Path, minted: Path, results: dict[str, Ended[Found]]
+    panel: Path, minted: Path, results: dict[str, Done[Found]]
 ) -> None:
     errors = {name: result.error for name, result in results.items() if result.error is not None}
     assert {name: type(error) for name, error in errors.items()} == {"no image": ImageError, "holds a pipe": UsageError}

@@ -10,8 +10,8 @@ import pytest
 
 from engine.lab import Lab, added, python, write_panel
 from engine.mints import ADDS, mint, mint_json, note, write_new, write_unlisted
-from repair.controls import runner
-from repair.controls.session import controls
+from repair.controls import plan
+from repair.controls.plan import controls
 from repair.mint import run
 from repair.mint.run import Plan
 from repair.model import ControlKind, Observed, Outcome, Verdict
@@ -91,7 +91,7 @@ def note_turns(lab: Lab, panel: Path) -> None:
     [task] = read.load(panel, lists=False).tasks
     files, _ = run.test_files(task, Plan(REPEATS))
     passed, failed = Observed(Outcome.PASSED), Observed(Outcome.FAILED, "AssertionError")
-    for number, control in enumerate(controls(runner.planned(task), (), range(REPEATS - 1))):
+    for number, control in enumerate(controls(plan.prepared(task), (), range(REPEATS - 1))):
         by_turns = failed if control.repeat % 2 else passed
         seen = {f"{C}test_{name}": by_turns for name in ("flaky", "clock")}
         seen |= {f"{C}test_keeps": passed, f"{C}test_named[{number}]": passed}

@@ -31,7 +31,7 @@ from repair.model import Rule, Verdict
 from repair.panel import read
 from repair.pipeline import Result, State
 from repair.records.check import Soundness, examine
-from repair.records.documents import sha256
+from repair.text import sha256
 
 pytestmark = pytest.mark.engine
 

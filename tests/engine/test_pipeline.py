@@ -16,7 +16,7 @@ from repair.errors import ImageError, NoEvidence
 from repair.panel import read
 from repair.pipeline import Result, State, rerun
 from repair.records.check import Soundness, examine
-from repair.records.documents import sha256
+from repair.text import sha256
 
 pytestmark = pytest.mark.engine
 

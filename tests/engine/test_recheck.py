@@ -17,8 +17,9 @@ import pytest
 from engine.lab import P2P, SIDE_BY_SIDE, Lab, added, record, write_panel, write_task
 from engine.mints import note
 from repair import pipeline
-from repair.controls import runner
-from repair.controls.session import Event, Options, controls
+from repair.controls import plan
+from repair.controls.plan import controls
+from repair.controls.session import Event, Options
 from repair.model import Observed, Outcome, Task
 from repair.panel import read
 from repair.pipeline import Result, State
@@ -88,7 +89,7 @@ def note_first(lab: Lab, panel: Path, task: Task, seen: Mapping[str, tuple[Outco
     kept = dict.fromkeys(task.p2p, (Outcome.PASSED, Outcome.PASSED))
     said = {**kept, **dict.fromkeys(task.f2p, FAILS_WITHOUT), f"{T}::test_breaks": FAILS_WITHOUT[::-1], **seen}
     shown = [{test: said[test][which] for test in (*task.f2p, *task.p2p)} for which in (0, 1)]
-    for control, outcomes in zip(controls(runner.planned(task), (*task.f2p, *task.p2p), range(1)), shown, strict=True):
+    for control, outcomes in zip(controls(plan.prepared(task), (*task.f2p, *task.p2p), range(1)), shown, strict=True):
         note(lab, panel, control, {test: Observed(outcome) for test, outcome in outcomes.items()})
 
 

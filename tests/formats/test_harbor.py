@@ -13,7 +13,7 @@ import pytest
 
 from repair.formats.base import RowError, Wants
 from repair.formats.directories.harbor import FORMAT, verifier
-from repair.panel import patches, tomls
+from repair.panel import patches, read
 
 FIX = "diff --git a/sums.py b/sums.py\n--- a/sums.py\n+++ b/sums.py\n@@ -1 +1 @@\n-a - b\n+a + b\n"
 TESTS = "diff --git a/tests/t.py b/tests/t.py\n--- a/tests/t.py\n+++ b/tests/t.py\n@@ -1 +1 @@\n-1\n+it's 'TestAll'\n"
@@ -799,9 +799,9 @@ MANY_DOTS = {
 @pytest.mark.parametrize("name", MANY_PARTS)
 def test_a_key_of_thousands_of_parts_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="dots outside of strings"):
-        tomls.loads(MANY_PARTS[name])
+        read.parse_toml(MANY_PARTS[name])
 
 
 @pytest.mark.parametrize("name", MANY_DOTS)
 def test_dots_in_strings_and_comments_are_any_number(name: str) -> None:
-    assert set(tomls.loads(MANY_DOTS[name])) <= {"a", "ids"}
+    assert set(read.parse_toml(MANY_DOTS[name])) <= {"a", "ids"}

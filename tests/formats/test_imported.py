@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from formats import rows
-from repair.controls.workspace import tree_digest
 from repair.errors import UsageError
 from repair.formats import source as formats_source
 from repair.formats.base import Draft, RowError
 from repair.formats.raw.row_files import Container, Item
 from repair.panel import read
-from repair.records.documents import sha256
+from repair.panel.inputs import tree_digest
+from repair.text import sha256
 
 RAW = b'{"instance_id":  "acme__ledger-7", "extra": 1.50}'
 DRAFT = Draft(

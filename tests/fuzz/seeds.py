@@ -12,7 +12,6 @@ from formats import rows
 
 from fuzz.targets import ADD, KEEP, ORACLE, PLAIN_PANEL, PLAIN_TASK, SEPARATOR, TASK
 from repair.controls import workspace as controls_workspace
-from repair.formats import source
 from repair.formats.base import Wants
 from repair.formats.importing import Choice, run
 from repair.model import Observed, Outcome
@@ -106,14 +105,10 @@ def of_written(directory: Path) -> list[bytes]:
     grouped = {KEEP[4]: Observed(Outcome.PASSED, "", {f"{KEEP[4]}[x]": Outcome.PASSED})}
     found = []
     for empty, oracle in (({}, {}), (lost, lost), (grouped, grouped), ({}, {ADD: records.FAILED})):
-        for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES):
+        for name in (read.RECORD, read.OUTCOMES):
             (where / name).unlink(missing_ok=True)
         records.write(where, empty, oracle)
-        found.append(
-            SEPARATOR.join(
-                (where / name).read_bytes() for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES)
-            )
-        )
+        found.append(SEPARATOR.join((where / name).read_bytes() for name in (read.RECORD, read.OUTCOMES)))
         found.append(found[-1] + SEPARATOR + of_mints(directory)[0])
     return found
 
@@ -156,7 +151,7 @@ def of_sources(directory: Path) -> list[bytes]:
     for name, build in rows.EVERY.items():
         file = rows.jsonl(directory / f"{name}.jsonl", [build()])
         run(file, directory / f"panel-{name}", Choice(), Wants())
-        found += [each.read_bytes() for each in (directory / f"panel-{name}").glob(f"*/{source.FILE}")]
+        found += [each.read_bytes() for each in (directory / f"panel-{name}").glob(f"*/{read.SOURCE}")]
     return found
 
 

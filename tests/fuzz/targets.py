@@ -26,12 +26,11 @@ from repair.formats import importing
 from repair.formats import source as formats_source
 from repair.formats.base import Wants
 from repair.formats.raw import row_files
-from repair.mint import document as mint_document
 from repair.outcomes import junit, lookup, plugin_log, report_files
 from repair.outcomes.frameworks import plan
 from repair.outcomes.spelling import CANDIDATES, can_be_listed, choose
-from repair.panel import patches, read
-from repair.records import check
+from repair.panel import inputs, patches, read
+from repair.records import check, documents
 from repair.records.diff import touched
 from repair.records.documents import outcomes_json, read_outcomes
 from repair.sandbox import archive
@@ -116,8 +115,8 @@ def _load(directory: Path, settings: bytes, document: bytes) -> None:
         with contextlib.suppress(UsageError):
             loaded = read.load(where, lists=lists)
             (only,) = loaded.tasks
-            controls_workspace.inputs(only)
-            controls_workspace.policy_digest(loaded.policy)
+            inputs.inputs(only)
+            documents.policy_digest(loaded.policy)
             with contextlib.suppress(RepairError):
                 plan.plan(only.framework, only.test_cmd, only.junit)
 
@@ -165,10 +164,10 @@ def written(data: bytes, directory: Path) -> None:
     where = _panel(directory) / TASK
     (where.parent / "panel.toml").write_bytes(PLAIN_PANEL)
     (where / "task.json").write_bytes(PLAIN_TASK)
-    for name in (controls_workspace.RECORD, controls_workspace.OUTCOMES, mint_document.FILE):
+    for name in (read.RECORD, read.OUTCOMES, check.MINT):
         (where / name).unlink(missing_ok=True)
     for name, content in zip(
-        (controls_workspace.RECORD, controls_workspace.OUTCOMES, mint_document.FILE),
+        (read.RECORD, read.OUTCOMES, check.MINT),
         data.split(SEPARATOR),
         strict=False,
     ):
@@ -176,8 +175,6 @@ def written(data: bytes, directory: Path) -> None:
     loaded, only = records.load(where)
     found = check.examine(loaded, only)
     assert found.soundness is check.Soundness.SOUND or found.details
-    with contextlib.suppress(StoreError):
-        controls_workspace.read_record(only)
 
 
 def outcomes(data: bytes, directory: Path) -> None:
@@ -190,7 +187,7 @@ def outcomes(data: bytes, directory: Path) -> None:
 def mint(data: bytes, directory: Path) -> None:
     """A mint.json alone."""
     with contextlib.suppress(StoreError):
-        mint_document.lists_in(data)
+        check.lists_in(data)
 
 
 def tar(data: bytes, directory: Path) -> None:
@@ -252,7 +249,7 @@ def _import_directory(data: bytes, directory: Path, make: Callable[[Path], Path]
 
 def source(data: bytes, directory: Path) -> None:
     """The source.json of an imported task."""
-    (directory / formats_source.FILE).write_bytes(data)
+    (directory / read.SOURCE).write_bytes(data)
     with contextlib.suppress(UsageError):
         formats_source.read(directory)
 

@@ -14,7 +14,7 @@ import pytest
 
 from fuzz.targets import SEPARATOR
 from repair.outcomes import junit, plugin_log
-from repair.panel import tomls
+from repair.panel import read
 
 LIMIT = 768 << 20  # bytes of address space, of which a child needs some 200 MiB to begin with
 
@@ -122,7 +122,7 @@ def test_json_that_nests_without_an_end_is_refused(name: str, form: Callable[[by
 @pytest.mark.parametrize("name", ["panel", "harbor"])
 def test_toml_that_nests_without_an_end_is_refused(name: str, tmp_path: Path) -> None:
     long_keys = b"a" + b".a" * 100_000 + b" = 1", b"[" + b"a." * 100_000 + b"a]"
-    most = b"a" + b".a" * (tomls.MAX_DOTS - 1) + b" = 1"
+    most = b"a" + b".a" * (read.MAX_DOTS - 1) + b" = 1"
     all_within_limit(name, tmp_path, b"a = " + b"[" * 1_000_000, *long_keys, most)
 
 

@@ -20,7 +20,7 @@ from repair.formats.raw import lists
 from repair.formats.raw.json_text import replace_values
 from repair.formats.rows import multi_swebench, swe_gym, swe_rebench, swe_smith, swebench, swebench_live, swebench_pro
 from repair.outcomes.rewards import Verifier
-from repair.panel import tomls
+from repair.panel import read
 
 SETTINGS, CONFIG, INSTRUCTION, DOCKERFILE = "task.toml", "tests/config.json", "instruction.md", "environment/Dockerfile"
 DEPTH = 3  # levels below a path at which task directories are looked for
@@ -195,7 +195,7 @@ def _settings(directory: Path) -> dict[str, Any]:
 
 def _toml(text: str) -> dict[str, Any]:
     try:
-        return tomls.loads(text.removeprefix("\ufeff"))
+        return read.parse_toml(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as err:
         raise RowError(SETTINGS, f"is no valid TOML: {err}") from None
 
@@ -379,7 +379,7 @@ def _recorded(text: str, record: str) -> str:
     metadata = before.get("metadata", {})
     try:
         wanted = {**before, "metadata": {**metadata, "repair_record": value}}
-        return new if tomls.loads(new.removeprefix("\ufeff")) == wanted else text
+        return new if read.parse_toml(new.removeprefix("\ufeff")) == wanted else text
     except (ValueError, TypeError):
         return text
 

@@ -13,7 +13,7 @@ from repair.formats import commands
 from repair.formats.base import Draft, Row, RowError, RowFormat, Wants, image_of, optional_text, patch, text
 from repair.formats.raw import lists
 from repair.formats.rows.swebench import has
-from repair.outcomes.frameworks import plan
+from repair.outcomes.frameworks import known
 
 IMAGE = "mswebench/{org}_m_{name}:pr-{number}"
 RUN = "bash /home/run.sh"
@@ -74,7 +74,7 @@ def _runtime(row: Row, wants: Wants) -> tuple[dict[str, Any], tuple[str, ...]]:
     if wants.test_cmd is not None:
         return commands.runtime([], wants), ()
     if _is_jvm(row):
-        files = [name for tool in ("maven", "gradle") for name in plan.FRAMEWORKS[tool].files]
+        files = [name for tool in ("maven", "gradle") for name in known.FRAMEWORKS[tool].files]
         return {"framework": "maven", "test_cmd": RUN, "junit": files}, ()
     note = "its /home/run.sh writes no JUnit that anybody knows of: give --test-cmd"
     return {"framework": commands.UNKNOWN, "test_cmd": RUN}, (note,)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from repair.controls.workspace import WORK, written
 from repair.errors import UsageError
-from repair.files import Scratch
+from repair.files import Scratch, written
+from repair.panel.read import WORK
 from repair.records.diff.compare import Unseen
 from repair.text import printable
 

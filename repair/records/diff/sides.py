@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from repair.controls.workspace import OUTCOMES, RECORD, effective, read_if_there, tree_digest
 from repair.errors import RepairError, UsageError
-from repair.mint.document import FILE as MINT
+from repair.files import read_if_there
 from repair.model import ListName, Panel, Task
 from repair.panel import read
-from repair.records import gate
-from repair.records.check import Examined, Soundness, examine
-from repair.records.diff import compare as records_diff_compare
+from repair.panel.inputs import effective, tree_digest
+from repair.panel.read import OUTCOMES, RECORD
+from repair.records import gate, summary
+from repair.records.check import MINT, Examined, Soundness, examine
+from repair.records.diff import compare as comparison
 from repair.records.diff import revisions
 from repair.records.diff.compare import LINK, OWN, UNREADABLE, Change, Changed, Diff, Side, State, Status, Unseen
-from repair.records.documents import inline, sha256
-from repair.report import terminal
+from repair.text import inline, sha256
 
 PLAIN = ("instruction.md", RECORD, OUTCOMES, MINT, "source.json")
 FILES = ("task.json", "oracle.patch", "tests.patch", "entry.patch", *PLAIN)
@@ -125,7 +125,7 @@ def compare(before: Place, after: Place) -> Diff:
         other = new if panel is old else old
         if panel.settings is None and other.settings is None:
             raise UsageError(panel.problem or f"{panel.place.label} holds no panel", "name a directory with panel.toml")
-    changed = records_diff_compare.settings(old.side(), new.side())
+    changed = comparison.settings(old.side(), new.side())
     defaults = _defaults(changed)
     found: tuple[list[Examined], list[Examined]] = ([], [])
     changes: list[Change] = []
@@ -179,7 +179,7 @@ def _compare(
         states.append(state)
     if (old.problem or new.problem) and None not in states:
         return None  # a panel.toml that does not load is said once, not of each task
-    return records_diff_compare.task(states[0], states[1], defaults)
+    return comparison.task(states[0], states[1], defaults)
 
 
 # ---- one side
@@ -308,9 +308,9 @@ def _status(found: Examined) -> Status:
     edited = found.soundness in (Soundness.EDITED, Soundness.INCONSISTENT)
     if found.decision is None or found.table is None:
         return Status(word, admitted, why, edited)
-    f2p, p2p = terminal.counts(found.table, found.decision)
+    f2p, p2p = summary.counts(found.table, found.decision)
     dropped = sum(len(finding.ids) for finding in found.decision.dropped)
-    return Status(word, admitted, why, edited, f2p, p2p, dropped, terminal.note(found.decision))
+    return Status(word, admitted, why, edited, f2p, p2p, dropped, summary.note(found.decision))
 
 
 def _digests(task: Task) -> dict[str, str]:

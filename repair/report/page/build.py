@@ -10,11 +10,11 @@ from pathlib import Path
 from repair import __version__, rules, words
 from repair.controls.workspace import latest_log
 from repair.model import ControlKind, Decision, Finding, Panel, Task, Verdict
-from repair.records import causes as records_causes
+from repair.records import summary
+from repair.records.causes import rank
 from repair.records.check import Examined, Soundness, examine
 from repair.records.documents import policy_document
 from repair.records.gate import judge
-from repair.report import terminal
 from repair.report.page.data import Log, Opened, task_json
 from repair.report.page.html import CauseView, FlakyView, GateView, Page, Share, TaskView
 from repair.text import shown_line
@@ -38,7 +38,7 @@ def page(panel: Panel, *, whole: bool = True) -> Page:
     """The page of a panel's tasks. Where they are not the `whole` panel, its gate is not judged."""
     seen = [_seen(panel, task) for task in panel.tasks]
     gate = judge([task.found for task in seen], panel.min_tasks)
-    causes = records_causes.rank((task.view.name, finding) for task in seen for finding in task.findings)
+    causes = rank((task.view.name, finding) for task in seen for finding in task.findings)
     images = {task.instance_id: task.image for task in panel.tasks}
     flaky = [one for task in seen for one in task.flaky]
     number = len(panel.tasks)
@@ -71,7 +71,7 @@ def _seen(panel: Panel, task: Task) -> _Seen:
     brief = replace(found, table=None, evidence=None, decision=decision and _brief(decision))
     if found.soundness is not Soundness.SOUND or evidence is None or decision is None:
         return _Seen(view, brief, (), ())
-    f2p, p2p = terminal.counts(evidence.table, decision)
+    f2p, p2p = summary.counts(evidence.table, decision)
     flaky = tuple(FlakyView(task.instance_id, test, rates) for test, rates in rules.flaky(evidence))
     view = replace(
         view,
@@ -79,7 +79,7 @@ def _seen(panel: Panel, task: Task) -> _Seen:
         p2p=p2p,
         dropped=sum(len(finding.ids) for finding in decision.dropped),
         flaky=len(flaky),
-        note=terminal.note(decision),
+        note=summary.note(decision),
     )
     return _Seen(view, brief, (*decision.reasons, *decision.dropped), flaky[:FLAKY])
 

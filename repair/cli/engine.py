@@ -1,4 +1,4 @@
-"""What this machine and its engine are like, for `repair doctor`: each finding with what to do."""
+"""`repair clean` and `repair doctor`: the engine, and what runs left on it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,73 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from repair.cli.options import load
 from repair.errors import EngineError
-from repair.model import Panel
-from repair.sandbox import Sandbox
-from repair.sandbox.run_locks import new_run_id
+from repair.text import printable
 
-LITTLE_DISK = 5 << 30
+if TYPE_CHECKING:
+    from repair.model import Panel
+    from repair.sandbox import Sandbox
+
+LITTLE_DISK = 5 << 30  # bytes
+
+
+def clean(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those of other hosts' runs, about which nothing is known here.")
+    ] = False,
+) -> None:
+    """Remove the containers and temporary folders that killed runs left; those of a run that lives are spared.
+
+    Example: repair clean
+    """
+    from repair import files
+    from repair.sandbox import Sandbox
+    from repair.sandbox.run_locks import is_dead, is_of_this_host, new_run_id
+
+    files.sweep()
+    removed = 0
+    with contextlib.closing(Sandbox(new_run_id())) as sandbox:
+        left = sandbox.left_over()
+        for identity, run_id, task in left:
+            if is_dead(run_id) or (everything and not is_of_this_host(run_id)):
+                if not sandbox.remove(identity):
+                    raise EngineError(f"could not remove {identity[:12]}", "see the engine's log, then clean again")
+                removed += 1
+                print(f"removed {identity[:12]} ({printable(task)})")
+    spared = len(left) - removed
+    print(
+        f"{removed} containers removed"
+        + (f", {spared} spared: their runs live, or belong to another host" * bool(spared))
+    )
+
+
+def doctor(
+    panel: Annotated[
+        Path | None, typer.Argument(help="Also look at this panel's images.", show_default=False, readable=False)
+    ] = None,
+) -> None:
+    """Say what repair sees: engine, version, storage, free disk, git, and a panel's images; each with what to do.
+
+    Exit status 0 if a run could start; the error's own otherwise.
+
+    Example: repair doctor panels/demo
+    """
+    loaded = None if panel is None else load(panel)
+    ready = True
+    for finding in examine(loaded):
+        ready = ready and finding.good
+        print(printable(f"{'ok  ' if finding.good else 'BAD '} {finding.what}"))
+        if finding.next:
+            print(printable(f"     {finding.next}"))
+    raise typer.Exit(0 if ready else 1)
+
+
+# ---- the examination
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +88,9 @@ class Finding:
 
 def examine(panel: Panel | None) -> Iterator[Finding]:
     """Look at git, the engine, its disk, and the images of a panel."""
+    from repair.sandbox import Sandbox
+    from repair.sandbox.run_locks import new_run_id
+
     yield _git()
     try:
         sandbox = Sandbox(new_run_id())

@@ -1,0 +1,115 @@
+"""What a control runs and what it is known by: its tests, its command, the key of its journal entry."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from repair.model import Control, ControlKind, Image, Select, Task
+from repair.outcomes.frameworks.plan import plan as with_report
+from repair.sandbox import DROPPED, PIDS
+
+PYTEST = "pytest"
+
+
+def inside(name: str) -> bytes:
+    """One of the files that are copied into containers."""
+    return resources.files("repair.controls.inside").joinpath(name).read_bytes()
+
+
+def prepared(task: Task) -> Task:
+    """The task as it is run: its command with what makes it write JUnit. Raises `NoJUnit` where nothing does."""
+    plan = with_report(task.framework, task.test_cmd, task.junit)
+    env = MappingProxyType({**plan.env, **task.env})
+    select = Select.ALL if task.framework == PYTEST and task.id_template else task.select
+    return replace(task, test_cmd=plan.test_cmd, junit=plan.junit, env=env, select=select)
+
+
+# All that stands between a container and a run of the journal.
+JUDGES = ("model.py", "errors.py", "text.py", "files.py", "sandbox", "outcomes", "panel", "controls")
+
+
+@cache
+def _judges() -> str:
+    """A digest of the code that makes outcomes of what a container left: the journal holds outcomes."""
+    package = resources.files("repair")
+    found = hashlib.sha256()
+    for name in JUDGES:
+        for path, content in _sources(package.joinpath(name), name):
+            found.update(f"{path}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def _sources(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """The Python files at a place of the package, each with its path, in the order of their names."""
+    if place.is_file():
+        if path.endswith(".py"):
+            yield path, place.read_bytes()
+    elif place.is_dir():
+        for below in sorted(place.iterdir(), key=lambda one: one.name):
+            yield from _sources(below, f"{path}/{below.name}")
+
+
+def digest(control: Control, image: Image) -> str:
+    """The key of a control's journal entry: a digest of all that is sent, of the image, and of what judges it."""
+    task = control.task
+    sent = {
+        "workdir": task.workdir,
+        "user": task.user,
+        "framework": task.framework,
+        "select": choice(control),
+        "test_cmd": task.test_cmd,
+        "junit": task.junit,
+        "template": task.id_template,
+        "env": dict(task.env),
+        "timeout": task.timeout,
+        "limits": [task.cpus, task.memory, PIDS, *DROPPED],
+        "network": task.network,
+        "platform": task.platform,
+        "patches": [[name, hashlib.sha256(content).hexdigest()] for name, content in control.patches],
+        # the root of a diff is found by all of the task's
+        "chain": [hashlib.sha256(content).hexdigest() for _, content in task.patches],
+        "judges": _judges(),
+        "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
+        "image": image.id,
+        **({"emulated": True} if image.emulated else {}),
+        "repeat": control.repeat,
+    }
+    return hashlib.sha256(orjson.dumps(sent, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _select(control: Control) -> Select:
+    """What a control runs: with files of its own these, with none of them whatever the test command runs."""
+    if control.files is None:
+        return control.task.select
+    return Select.FILES if control.files else Select.ALL
+
+
+def choice(control: Control) -> dict[str, Any]:
+    """What the plugin is told of which tests to run, and what the journal's key holds of it for every framework."""
+    found = control.files is not None and not control.task.test_files
+    whole = {} if control.files is None else {"whole": True}
+    return {"ids": control.ids, "files": files_of(control), "select": _select(control), "found": found, **whole}
+
+
+def files_of(control: Control) -> list[str]:
+    if _select(control) is Select.ALL:
+        return []
+    if control.files is not None:
+        return sorted(control.files)
+    return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
+
+
+def controls(task: Task, ids: Iterable[str], repeats: range, *, confirm: bool = False) -> list[Control]:
+    """The plan: both controls for each number of `repeats`, on the given ids."""
+    scored = tuple(sorted(set(ids)))
+    patches = {ControlKind.EMPTY: task.patches[:-1], ControlKind.ORACLE: task.patches}
+    return [Control(task, kind, patches[kind], scored, repeat, confirm) for kind in ControlKind for repeat in repeats]
