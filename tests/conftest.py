@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.paths import ROOT
+
 # A shell that starts us in the background may have Ctrl-C ignored, and so would every command that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -85,5 +87,5 @@ def make_task(panel: Path) -> MakeTask:
 @pytest.fixture(scope="session")
 def shared() -> Path | None:
     """The folder of reference cases and panels beside the checkout, where there is one."""
-    folder = Path(os.environ.get("REPAIR_SHARED", Path(__file__).parents[2] / "shared"))
+    folder = Path(os.environ.get("REPAIR_SHARED", ROOT.parent / "shared"))
     return folder if folder.is_dir() else None

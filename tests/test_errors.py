@@ -6,15 +6,15 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import repair
 from repair import errors
 from repair.errors import RepairError
+from tests.support.paths import ROOT
 
-README = Path(__file__).parents[1] / "README.md"
+README = ROOT / "README.md"
 OTHER_STATUSES = {0, 1, 130, 143}  # fine, a verdict against, Ctrl-C, SIGTERM
 
 

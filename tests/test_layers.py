@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from repair.controls.plan import JUDGES
+from tests.support.paths import ROOT
 
-PACKAGE = Path(__file__).parents[1] / "repair"
+PACKAGE = ROOT / "repair"
 
 # What a room may import of the others: packages, or single modules of one. A room may import its own modules.
 BASE = ("model", "errors", "text", "files")

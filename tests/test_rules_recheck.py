@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_rules import F2P, P2P, decide, measuring, reasons, row
-from test_rules_properties import Case, cases, forgiven, policies, repeatable
 
 from repair import rules, table
 from repair.model import ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
+from tests.test_rules import F2P, P2P, decide, measuring, reasons, row
+from tests.test_rules_properties import Case, cases, forgiven, policies, repeatable
 
 PASSED = Outcome.PASSED
 FLOOR = 10

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import records
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -19,6 +18,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from repair.model import Observed, Outcome
 from repair.panel import read as panel_read
 from repair.report.page import build, html
+from tests.support import records
 
 WATCH = """
 window.violations = [];

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_report import HOSTILE, MANY, Browser, start, task_fragment, write_report
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
 from repair.text import printable
+from tests.browser.browser_report import HOSTILE, MANY, Browser, start, task_fragment, write_report
 
 pytestmark = pytest.mark.browser
 

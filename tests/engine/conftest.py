@@ -5,15 +5,13 @@ from __future__ import annotations
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, docker
 from repair.controls import session
 from repair.sandbox import Sandbox
-
-TESTS = Path(__file__).parents[1]
+from tests.engine.lab import Lab, docker
+from tests.support.paths import TESTS
 
 BuildImage = Callable[[str], str]
 

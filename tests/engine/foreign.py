@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from formats import rows
-from formats.rows import Row
-
-from engine.runners import CTEST, PYTHON, RUNNERS, braces, mended
+from tests.engine.runners import CTEST, PYTHON, RUNNERS, braces, mended
+from tests.formats import rows
+from tests.formats.rows import Row
 
 TESTS_FILE = "tests/test_parcel.py"
 TESTS_BEFORE = """\

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.lab import PLAIN, added, python
 from repair.errors import ContainerKilled, InfrastructureError, NoEvidence
+from tests.engine.lab import PLAIN, added, python
 
 A, B, C = (f"tests/test_t.py::test_{name}" for name in "abc")
 TRUTH = {A: "passed", B: "failed", C: "passed"}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
-from conftest import ORACLE
 
 from repair import pipeline
 from repair.controls import plan, runner, session
@@ -21,6 +20,7 @@ from repair.errors import RepairError
 from repair.model import Control, ControlKind, Outcome, Run, Task
 from repair.panel import read
 from repair.sandbox import Sandbox
+from tests.conftest import ORACLE
 
 PLAIN = "repair-test/odd-plain:1"
 F2P = ("tests/test_calc.py::test_add",)

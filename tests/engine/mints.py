@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.lab import ADD, Lab, Node, added, compared, write_panel, write_task
-from engine.runners import RUNNERS
 from repair.controls import plan
 from repair.controls.session import Done, Options
 from repair.controls.workspace import Workspace
@@ -22,6 +20,8 @@ from repair.mint.run import Found, Plan
 from repair.mint.write import write_panel as write_minted
 from repair.model import Control, Observed, Outcome, Run
 from repair.panel import read
+from tests.engine.lab import ADD, Lab, Node, added, compared, write_panel, write_task
+from tests.engine.runners import RUNNERS
 
 REPEATS = 1
 UNITTEST = RUNNERS["unittest"]  # whose ids repair spells as Python did before 3.11

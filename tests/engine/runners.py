@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.lab import added, write_panel, write_task
+from tests.engine.lab import added, write_panel, write_task
 
 IMAGE = "repair-test/runners:1"
 

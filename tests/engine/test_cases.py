@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, docker, outcomes, python, side_by_side
 from repair.errors import InfrastructureError, RepairError
 from repair.model import Run
+from tests.engine.lab import Lab, docker, outcomes, python, side_by_side
+from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.engine
 
-OWN = Path(__file__).parents[1] / "data" / "pytest_cases"
+OWN = TESTS / "data" / "pytest_cases"
 VENVS = {"p62": (6, 2), "p74": (7, 4), "p84": (8, 4), "p92": (9, 2)}
 BUILT_IN = {"subtests": (9, 0)}  # a plugin's name, and the pytest that holds it
 TAKES_A_VALUE = ("-k", "-m", "-p", "-o", "-c", "-W", "--deselect", "--ignore")

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, record
 from repair.panel import read
 from repair.pipeline import Result, State
 from repair.records.check import Soundness, examine_all
+from tests.engine.lab import Lab, record
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.engine
-
-ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from formats import rows
 
-from engine.conftest import BuildImage
-from engine.foreign import FOREIGN, Built, Foreign, build
-from engine.lab import Lab, docker, record, write_panel
 from repair.formats import exporting, importing
 from repair.formats.base import Wants
 from repair.formats.directories.harbor import IMAGES
@@ -28,10 +24,14 @@ from repair.panel import read as panel_read
 from repair.pipeline import Result
 from repair.records.check import Soundness, examine_all
 from repair.text import sha256
+from tests.engine.conftest import BuildImage
+from tests.engine.foreign import FOREIGN, Built, Foreign, build
+from tests.engine.lab import Lab, docker, record, write_panel
+from tests.formats import rows
+from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.engine
 
-TESTS = Path(__file__).parents[1]
 EACH = pytest.mark.parametrize("foreign", FOREIGN, ids=lambda foreign: foreign.name)
 RECORD = re.compile(rb'^repair_record = "sha256:([0-9a-f]{64})"\n', re.MULTILINE)
 

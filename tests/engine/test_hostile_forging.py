@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.forgeries import (
+from repair.errors import InfrastructureError, NoEvidence, RepairError
+from repair.model import Run
+from repair.pipeline import Result, State
+from tests.engine.conftest import BuildImage
+from tests.engine.forgeries import (
     AGAINST,
     BY_HAND,
     FAKED,
@@ -28,10 +31,7 @@ from engine.forgeries import (
     Attack,
     forging,
 )
-from engine.lab import P2P, PLAIN, Lab, outcomes, python, record, side_by_side, write_panel, write_task
-from repair.errors import InfrastructureError, NoEvidence, RepairError
-from repair.model import Run
-from repair.pipeline import Result, State
+from tests.engine.lab import P2P, PLAIN, Lab, outcomes, python, record, side_by_side, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import Lab, outcomes
 from repair.controls import plan, runner
 from repair.errors import InfrastructureError
 from repair.model import Outcome, Run, Task
 from repair.sandbox import LOG_BYTES, PIDS
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import Lab, outcomes
 
 pytestmark = pytest.mark.engine
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import added, record, write_panel, write_task
 from repair.model import Verdict
+from tests.engine.lab import added, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import ADD, Lab, added
 from repair.controls import apply, git
 from repair.errors import DiskFull, NoEvidence
 from repair.sandbox.archive import Entry
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import ADD, Lab, added
 
 pytestmark = pytest.mark.engine
 

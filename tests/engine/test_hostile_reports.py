@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import F2P, P2P, added, record, write_panel, write_task
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import F2P, P2P, added, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, docker, record, write_panel, write_task
 from repair import pipeline
 from repair.controls import session
 from repair.errors import EngineLost, ImageError
 from repair.panel import read
 from repair.pipeline import Result, State
+from tests.engine.lab import Lab, docker, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

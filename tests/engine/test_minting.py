@@ -13,8 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, added, record, write_panel, write_task
-from engine.mints import (
+from repair.controls.session import Done, Options
+from repair.errors import ImageError, StoreError, UsageError
+from repair.mint import run
+from repair.mint.classes import Derived
+from repair.mint.run import Found, Plan
+from repair.model import Verdict
+from repair.panel import read
+from repair.pipeline import Result, State
+from repair.records.check import Soundness, examine_all
+from repair.report import mint as report_mint
+from tests.engine.lab import Lab, added, record, write_panel, write_task
+from tests.engine.mints import (
     ADDS,
     BELOW,
     CALC,
@@ -31,20 +41,9 @@ from engine.mints import (
     write_new,
     write_unlisted,
 )
-from repair.controls.session import Done, Options
-from repair.errors import ImageError, StoreError, UsageError
-from repair.mint import run
-from repair.mint.classes import Derived
-from repair.mint.run import Found, Plan
-from repair.model import Verdict
-from repair.panel import read
-from repair.pipeline import Result, State
-from repair.records.check import Soundness, examine_all
-from repair.report import mint as report_mint
+from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.engine
-
-TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")

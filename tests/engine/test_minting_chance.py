@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, added, python, write_panel
-from engine.mints import ADDS, mint, mint_json, note, write_new, write_unlisted
 from repair.controls import plan
 from repair.controls.plan import controls
 from repair.mint import run
 from repair.mint.run import Plan
 from repair.model import ControlKind, Observed, Outcome, Verdict
 from repair.panel import read
+from tests.engine.lab import Lab, added, python, write_panel
+from tests.engine.mints import ADDS, mint, mint_json, note, write_new, write_unlisted
 
 pytestmark = pytest.mark.engine
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import ADD, P2P, Lab, Node, added, compared, record, write_panel, write_task
 from repair.errors import NoEvidence
 from repair.model import Verdict
 from repair.pipeline import Result, State
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import ADD, P2P, Lab, Node, added, compared, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

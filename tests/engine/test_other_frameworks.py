@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import Lab, added, outcomes, record, side_by_side, write_panel, write_task
 from repair.errors import ImageError, InfrastructureError, NoEvidence, RepairError
 from repair.model import Run
 from repair.pipeline import Result, State
 from repair.sandbox import Container
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import Lab, added, outcomes, record, side_by_side, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

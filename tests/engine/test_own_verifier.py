@@ -16,11 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from formats import rows
 
-from engine.conftest import BuildImage
-from engine.foreign import ORACLE, PYTEST, TESTBED, TESTS, TESTS_FILE
-from engine.lab import Lab, docker, record, write_panel, write_task
 from repair import pipeline
 from repair.controls.session import Options
 from repair.errors import MemoryKill, NoEvidence, RepairError, TimeoutOutsideTest, UsageError
@@ -32,6 +28,11 @@ from repair.panel import read
 from repair.pipeline import Result, State
 from repair.records.check import Soundness, examine
 from repair.text import sha256
+from tests.engine.conftest import BuildImage
+from tests.engine.foreign import ORACLE, PYTEST, TESTBED, TESTS, TESTS_FILE
+from tests.engine.lab import Lab, docker, record, write_panel, write_task
+from tests.formats import rows
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.engine
 
@@ -84,7 +85,7 @@ set -x
 
 @pytest.fixture(scope="module")
 def image(build_image: BuildImage) -> str:
-    subprocess.run([Path(__file__).parents[1] / "images" / "build_runners"], check=True)
+    subprocess.run([ROOT / "tests" / "images" / "build_runners"], check=True)
     return build_image(TESTBED)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import ADD, F2P, P2P, Lab, added, record, write_panel, write_task
 from repair.errors import ImageError
 from repair.pipeline import Result, State
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import ADD, F2P, P2P, Lab, added, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

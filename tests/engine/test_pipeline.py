@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from engine.lab import ADD, P2P, Lab, added, record, write_panel, write_task
 from repair.controls.session import Options
 from repair.errors import ImageError, NoEvidence
 from repair.panel import read
 from repair.pipeline import Result, State, rerun
 from repair.records.check import Soundness, examine
 from repair.text import sha256
+from tests.engine.lab import ADD, P2P, Lab, added, record, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from engine.lab import ADD, P2P, SIDE_BY_SIDE, Lab, added, write_panel, write_task
 from repair.cli import run_app
 from repair.controls import session
 from repair.controls.workspace import latest_log
@@ -18,6 +17,7 @@ from repair.mint.probe import Probed, Subject
 from repair.mint.steadiness import Conditions, Kind, Need, Network, Place
 from repair.model import ControlKind, ListName, Outcome
 from repair.panel import read
+from tests.engine.lab import ADD, P2P, SIDE_BY_SIDE, Lab, added, write_panel, write_task
 
 pytestmark = pytest.mark.engine
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from engine.lab import P2P, SIDE_BY_SIDE, Lab, added, record, write_panel, write_task
-from engine.mints import note
 from repair import pipeline
 from repair.controls import plan
 from repair.controls.plan import controls
@@ -24,6 +22,8 @@ from repair.model import Observed, Outcome, Task
 from repair.panel import read
 from repair.pipeline import Result, State
 from repair.records.check import Soundness, examine, examine_all
+from tests.engine.lab import P2P, SIDE_BY_SIDE, Lab, added, record, write_panel, write_task
+from tests.engine.mints import note
 
 pytestmark = pytest.mark.engine
 

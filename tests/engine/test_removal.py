@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.conftest import BuildImage
-from engine.lab import F2P, PLAIN, Lab, docker
 from repair.controls import session
 from repair.errors import ContainerKilled, EngineError
 from repair.sandbox import Container
+from tests.engine.conftest import BuildImage
+from tests.engine.lab import F2P, PLAIN, Lab, docker
 
 pytestmark = pytest.mark.engine
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.lab import Lab, outcomes, python, side_by_side
 from repair.errors import ContainerKilled, InfrastructureError, MemoryKill, NoEvidence, RepairError, TimeoutOutsideTest
 from repair.model import Run, Select
+from tests.engine.lab import Lab, outcomes, python, side_by_side
 
 pytestmark = pytest.mark.engine
 

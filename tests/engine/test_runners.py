@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab import Lab, record
-from engine.runners import RUNNERS, TRAPS, WITHOUT_XMLRUNNER, write
 from repair.errors import InfrastructureError
 from repair.model import ControlKind
 from repair.panel import read
 from repair.pipeline import Result, State
 from repair.records.check import Soundness, examine_all
+from tests.engine.lab import Lab, record
+from tests.engine.runners import RUNNERS, TRAPS, WITHOUT_XMLRUNNER, write
+from tests.support.paths import TESTS
 
 pytestmark = pytest.mark.engine
 
-TESTS = Path(__file__).parents[1]
 ABSENT = "unittest without xmlrunner"
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.ledger import Row, witness
-from faults.live_run import Docker, Ended, LiveRun
-from faults.private_engine import PrivateEngine, private_engine
+from tests.faults.ledger import Row, witness
+from tests.faults.live_run import Docker, Ended, LiveRun
+from tests.faults.private_engine import PrivateEngine, private_engine
 
 PLAIN = "repair-test/odd-plain:1"
 Start = Callable[..., LiveRun]

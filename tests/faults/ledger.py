@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
+from tests.support.paths import ROOT
+
+DOCUMENT = ROOT / "docs" / "faults.md"
 ROWS = "REPAIR_FAULTS_ROWS"  # a file that gets a JSON line for each row instead
 
 HEAD = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from faults.conftest import Repair, records
-from faults.live_run import Docker
+from tests.faults.conftest import Repair, records
+from tests.faults.live_run import Docker
 
 RECORDS = ("repair.json", "outcomes.json")
 FILES = {"task.json", "instruction.md", "oracle.patch", "tests.patch", *RECORDS}

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Seen, Start, adds, change
-from faults.live_run import Docker
-from faults.private_engine import PrivateEngine
-from faults.survival import assert_survived, undisturbed
+from tests.faults.conftest import NAP, NAP_ID, Repair, Seen, Start, adds, change
+from tests.faults.live_run import Docker
+from tests.faults.private_engine import PrivateEngine
+from tests.faults.survival import assert_survived, undisturbed
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

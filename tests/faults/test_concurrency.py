@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Repair, Seen, Start, records
-from faults.live_run import PATIENCE, Docker, LiveRun
 from repair.controls.workspace import Workspace
 from repair.model import Run
 from repair.panel import read
 from repair.sandbox import run_locks
 from repair.sandbox.run_locks import is_dead
+from tests.faults.conftest import Repair, Seen, Start, records
+from tests.faults.live_run import PATIENCE, Docker, LiveRun
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
@@ -247,7 +247,7 @@ def as_nobody() -> Iterator[None]:
 
 DIE = """
 import os
-from repair import runs
+from repair.sandbox import run_locks as runs
 run_id = runs.new_run_id()
 held = runs.alive(run_id)
 held.__enter__()
@@ -263,7 +263,7 @@ def test_the_dead_run_of_another_user_is_seen_as_dead(request: pytest.FixtureReq
 
 
 def test_a_run_where_process_ids_are_others_is_of_another_host() -> None:
-    show = [sys.executable, "-c", "from repair import runs; print(runs.new_run_id())"]
+    show = [sys.executable, "-c", "from repair.sandbox import run_locks as runs; print(runs.new_run_id())"]
     container = ["unshare", "--pid", "--fork", "--mount-proc"]
     here, there = (
         subprocess.run([*around, *show], capture_output=True, text=True, check=True).stdout.strip()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Repair, Seen, Start, adds, change, records
-from faults.live_run import Docker, Ended, LiveRun
-from faults.private_engine import ext4
-from faults.survival import assert_survived, copy
 from repair import errors
+from tests.faults.conftest import Repair, Seen, Start, adds, change, records
+from tests.faults.live_run import Docker, Ended, LiveRun
+from tests.faults.private_engine import ext4
+from tests.faults.survival import assert_survived, copy
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import PLAIN, Repair, Seen, Start, adds, change, records
-from faults.live_run import Docker, Ended
-from faults.private_engine import PrivateEngine, private_engine
-from faults.survival import assert_survived, undisturbed
 from repair import errors
+from tests.faults.conftest import PLAIN, Repair, Seen, Start, adds, change, records
+from tests.faults.live_run import Docker, Ended
+from tests.faults.private_engine import PrivateEngine, private_engine
+from tests.faults.survival import assert_survived, undisturbed
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Seen, Start, adds, change, records
-from faults.live_run import Docker, Ended
-from faults.private_engine import PrivateEngine
 from repair import errors
+from tests.faults.conftest import NAP, NAP_ID, Repair, Seen, Start, adds, change, records
+from tests.faults.live_run import Docker, Ended
+from tests.faults.private_engine import PrivateEngine
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

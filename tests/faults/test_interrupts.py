@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Seen, Start, records
-from faults.live_run import PATIENCE, REPAIR, Docker, LiveRun, eventually
-from faults.private_engine import PrivateEngine
+from tests.faults.conftest import NAP, NAP_ID, Repair, Seen, Start, records
+from tests.faults.live_run import PATIENCE, REPAIR, Docker, LiveRun, eventually
+from tests.faults.private_engine import PrivateEngine
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

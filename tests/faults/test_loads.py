@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.lab import write_panel, write_task
 
-from faults.conftest import Repair, Seen, Start, adds, change, records
-from faults.live_run import Docker, Ended, LiveRun, eventually
-from faults.survival import assert_survived, copy, undisturbed
 from repair import errors
 from repair.outcomes import junit
 from repair.sandbox import LOG_BYTES, PIDS
+from tests.engine.lab import write_panel, write_task
+from tests.faults.conftest import Repair, Seen, Start, adds, change, records
+from tests.faults.live_run import Docker, Ended, LiveRun, eventually
+from tests.faults.survival import assert_survived, copy, undisturbed
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ORACLE
 
-from faults.conftest import NAP, NAP_ID, PLAIN, Repair, Start, adds, records
-from faults.live_run import Docker
-from faults.survival import copy
 from repair import errors
+from tests.conftest import ORACLE
+from tests.faults.conftest import NAP, NAP_ID, PLAIN, Repair, Start, adds, records
+from tests.faults.live_run import Docker
+from tests.faults.survival import copy
+from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
 MakeTask = Callable[..., Path]
-SCRIPT = Path(__file__).parents[2] / "scripts" / "podman"
+SCRIPT = ROOT / "scripts" / "podman"
 KEEP = "tests/test_calc.py::test_keep[{}]"
 PHANTOM = "tests/test_calc.py::test_phantom"
 SLEEP: dict[str, Any] = {"p2p": [NAP_ID], "tests": NAP, "env": {"NAP": "300"}}

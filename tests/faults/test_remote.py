@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, Repair, Start, adds, change, records
-from faults.live_run import Docker
-from faults.private_engine import PrivateEngine
-from faults.remote import Door, Line, certificates, dialer, sshd
-from faults.survival import copy
-from faults.test_interrupts import Terminal
 from repair import errors
+from tests.faults.conftest import NAP, NAP_ID, Repair, Start, adds, change, records
+from tests.faults.live_run import Docker
+from tests.faults.private_engine import PrivateEngine
+from tests.faults.remote import Door, Line, certificates, dialer, sshd
+from tests.faults.survival import copy
+from tests.faults.test_interrupts import Terminal
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

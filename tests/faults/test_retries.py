@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from faults.conftest import NAP, NAP_ID, PLAIN, Repair, Seen, Start, adds, records
-from faults.live_run import Docker
-from faults.private_engine import PrivateEngine
-from faults.survival import assert_survived, undisturbed
 from repair import errors
+from tests.faults.conftest import NAP, NAP_ID, PLAIN, Repair, Seen, Start, adds, records
+from tests.faults.live_run import Docker
+from tests.faults.private_engine import PrivateEngine
+from tests.faults.survival import assert_survived, undisturbed
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

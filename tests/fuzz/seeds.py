@@ -7,18 +7,16 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import records
-from formats import rows
-
-from fuzz.targets import ADD, KEEP, ORACLE, PLAIN_PANEL, PLAIN_TASK, SEPARATOR, TASK
 from repair.controls import workspace as controls_workspace
 from repair.formats.base import Wants
 from repair.formats.importing import Choice, run
 from repair.model import Observed, Outcome
 from repair.panel import read
 from repair.sandbox.archive import Entry, pack
-
-TESTS = Path(__file__).parents[1]
+from tests.formats import rows
+from tests.fuzz.targets import ADD, KEEP, ORACLE, PLAIN_PANEL, PLAIN_TASK, SEPARATOR, TASK
+from tests.support import records
+from tests.support.paths import TESTS
 
 EVENTS = (
     ["start", "9.0.0"],

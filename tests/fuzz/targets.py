@@ -17,9 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import records
-from formats import rows as rows_
-
 from repair.controls import workspace as controls_workspace
 from repair.errors import NoEvidence, RepairError, ReportError, StoreError, UsageError
 from repair.formats import importing
@@ -34,6 +31,8 @@ from repair.records import check, documents
 from repair.records.diff import touched
 from repair.records.documents import outcomes_json, read_outcomes
 from repair.sandbox import archive
+from tests.formats import rows as rows_
+from tests.support import records
 
 Target = Callable[[bytes, Path], None]
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzz import strategies
-from fuzz.seeds import EVENTS, SEEDS
-from fuzz.strategies import ODD_IDS, ODD_VALUES, as_json, damaged, junit_reports, replaced
-from fuzz.targets import FILES, SEPARATOR, TARGETS
 from repair.panel import keys
+from tests.fuzz import strategies
+from tests.fuzz.seeds import EVENTS, SEEDS
+from tests.fuzz.strategies import ODD_IDS, ODD_VALUES, as_json, damaged, junit_reports, replaced
+from tests.fuzz.targets import FILES, SEPARATOR, TARGETS
 
 SLOW = {"rows": 30, "harbor": 30, "task_repo": 30, "journal": 40, "ids": 60, "written": 80, "links": 60}  # examples
 QUICK = 100

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.targets import SEPARATOR
 from repair.outcomes import junit, plugin_log
 from repair.panel import read
+from tests.fuzz.targets import SEPARATOR
+from tests.support.paths import ROOT
 
 LIMIT = 768 << 20  # bytes of address space, of which a child needs some 200 MiB to begin with
 
@@ -23,13 +24,13 @@ _CHILD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from fuzz.targets import TARGETS
+from tests.fuzz.targets import TARGETS
 for data in sys.stdin.buffer.read().split(b"\\xff"):
     TARGETS[sys.argv[2]](data, Path(sys.argv[3]))
 """
 _SAID = """
 import io, sys
-from repair import junit
+from repair.outcomes import junit
 from repair.errors import ReportError
 try:
     print(len(junit.read(io.BytesIO(sys.stdin.buffer.read()), "r.xml").cases), "cases")
@@ -98,7 +99,7 @@ def test_a_report_that_grows_is_refused(data: bytes, said: str) -> None:
 
 def all_within_limit(name: str, directory: Path, *inputs: bytes) -> None:
     """Give a target of `fuzz.targets` all of these in a child."""
-    within_limit(_CHILD, Path(__file__).parents[1], name, directory, data=b"\xff".join(inputs))
+    within_limit(_CHILD, ROOT, name, directory, data=b"\xff".join(inputs))
 
 
 DEEP = (b"[" * 1_000_000, b'{"a":' * 1_000_000, b"[" * 500_000 + b"]" * 500_000)
