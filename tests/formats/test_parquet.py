@@ -258,7 +258,8 @@ import sys
 from pathlib import Path
 sys.modules["pyarrow"] = sys.modules["pyarrow.parquet"] = None
 from repair.errors import UsageError
-from repair.formats import parquet, registry, sources
+from repair.formats import registry
+from repair.formats.raw import parquet, row_files as sources
 file = Path(sys.argv[1])
 for read in (lambda: list(parquet.rows(file)), lambda: list(sources.rows(file, "r")), lambda: parquet.values(b"")):
     try:

@@ -280,7 +280,7 @@ _AS_SOMEBODY_ELSE = """
 import os, sys
 from pathlib import Path
 from repair.errors import UsageError
-from repair.formats import sources
+from repair.formats.raw import row_files as sources
 list(sources.rows(Path(sys.argv[1]), "r"))
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -314,7 +314,7 @@ def test_a_file_that_may_not_be_read(open_directory: Path) -> None:
 _MEASURED = """
 import sys
 from pathlib import Path
-from repair.formats import sources
+from repair.formats.raw import row_files as sources
 file = Path(sys.argv[1])
 next(sources.rows(file, "r"))
 before = peak()
