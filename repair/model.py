@@ -176,12 +176,40 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
-    """Everything that is ever executed: patches on an image, and the ids to score.
+class Verifier:
+    """A task's own verifier: a program that leaves a reward, such as Harbor's.
 
-    `patches` are (name, bytes) in order, `repeat` counts from 0, `confirm` says that the lists are trimmed ones.
-    With `files`, all that is in them runs and is reported, listed or not; no file at all means whatever the test
-    command runs by itself.
+    `files`: absolute path in the container, content, permission bits.
+    `command`: the argument list that runs once `files` and `directories` are there.
+    `rewards`: paths of which one appears, in the order in which they count. None at all means that the verifier
+    prints what became of `ids`.
+    `directories`: absolute paths of directories that exist before the command runs.
+    `env`: variables for the command; those of the task win.
+    `timeout`: seconds.
+    `ids`: the test ids that the reward is about.
+    """
+
+    files: tuple[tuple[str, bytes, int], ...]
+    command: tuple[str, ...]
+    rewards: tuple[str, ...]
+    directories: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    timeout: float = 600.0
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One run to make: patches on an image, and what to run there. Everything that is ever executed is a control.
+
+    `patches`: name and content of each diff, in the order in which they are applied.
+    `ids`: the test ids to score.
+    `repeat`, `repeats`: which run this is of how many; `repeat` counts from 0.
+    `name`: what the control is for; empty for one that decides a task.
+    `journalled`: the run may come from the journal, and goes into it.
+    `files`: every test of these files runs and is reported, listed or not. An empty tuple means whatever the test
+    command runs by itself, None means the listed ids.
+    `verifier`: what runs instead of the task's test command; the run then has a reward.
     """
 
     task: Task
@@ -189,8 +217,16 @@ class Control:
     patches: tuple[tuple[str, bytes], ...]
     ids: tuple[str, ...]
     repeat: int = 0
-    confirm: bool = False
+    repeats: int = 1
+    name: str = ""
+    journalled: bool = True
     files: tuple[str, ...] | None = None
+    verifier: Verifier | None = None
+
+    @property
+    def label(self) -> str:
+        """How raw files and containers name this control, such as `empty-1` or `oracle-confirmation-2`."""
+        return "-".join(filter(None, (self.kind, self.name, str(self.repeat + 1))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +245,7 @@ class Run:
     `exit` is the test command's status (None where a patch did not apply, with `patch` saying why),
     `deadly` the ids that ended it twice and were set aside, `flags` what a reader should know, `template` how ids were
     spelt where they are no pytest node ids. `found` are all tests that a control of whole files saw, `broken` the
-    files and folders that gave none, each with why.
+    files and folders that gave none, each with why. `reward` is a verifier's, from 0 to 1; None without one.
     """
 
     image: str
@@ -221,6 +257,7 @@ class Run:
     template: tuple[str, ...] = ()
     found: Mapping[str, Observed] = field(default_factory=lambda: MappingProxyType({}))
     broken: Mapping[str, Observed] = field(default_factory=lambda: MappingProxyType({}))
+    reward: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +311,8 @@ class Decision:
 class Evidence:
     """All that a decision is made from: what outcomes.json holds. `tool` is the version that observed it.
 
-    The `confirm` fields are None or empty unless the first table decided `repaired`; `own` holds the rewards of the
-    task's own verifier under (empty, oracle), where it was asked.
+    The `confirm` fields are None or empty unless the first table decided `repaired`; `verifier` holds the
+    rewards of the task's own verifier under (empty, oracle); None where nobody asked it.
     """
 
     instance_id: str
@@ -287,7 +324,7 @@ class Evidence:
     confirm_empty: tuple[Run, ...] = ()
     confirm_oracle: tuple[Run, ...] = ()
     confirm_table: Table | None = None
-    own: tuple[float, float] | None = None
+    verifier: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

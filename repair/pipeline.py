@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 
 from repair import __version__, rules, table
-from repair.controls import plan
-from repair.controls.plan import controls
-from repair.controls.session import Done, Options, Say, Work, each, silent
-from repair.controls.verifier import fetches, verify
-from repair.errors import InfrastructureError, NoEvidence, RepairError, UsageError
-from repair.files import written
-from repair.formats.trimming import own_verifier
-from repair.model import ControlKind, Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
+from repair.controls.plan import controls, prepared
+from repair.controls.session import Done, Options, Say, VerifierOf, Work, each, silent
+from repair.controls.verifier import fetches
+from repair.errors import NoEvidence, RepairError, UsageError
+from repair.model import Decision, Evidence, Image, ListName, Panel, Table, Task, Verdict
 from repair.panel.inputs import inputs, source_digest
 from repair.panel.read import has_record
 from repair.records.check import Soundness, examine
@@ -84,9 +80,10 @@ def _decide(work: Work, task: Task) -> Result:
     if has_record(task):
         return _recorded(work.panel, task)
     made_from = inputs(task)
-    source = source_digest(task) if work.options.own else None
-    evidence = _evidence(work, task, own=work.options.own)
-    if evidence.own is not None:
+    verify = work.session.options.verifier is not None
+    source = source_digest(task) if verify else None
+    evidence = _evidence(work, task, verify=verify)
+    if evidence.verifier is not None:
         if source_digest(task) != source:
             raise UsageError(f"{task.directory} was changed while its own verifier ran", "run again")
         made_from = replace(made_from, source=source)
@@ -101,62 +98,61 @@ def _compare(work: Work, task: Task) -> Result:
     before = examine(work.panel, task)
     if before.evidence is None or before.soundness is not Soundness.SOUND:
         return Result(task, State.NOT_RUN, details=before.details)
-    now = replace(_evidence(work, task, own=before.evidence.own is not None), tool=before.evidence.tool)
+    now = replace(_evidence(work, task, verify=before.evidence.verifier is not None), tool=before.evidence.tool)
     if outcomes_json(now) == outcomes_json(before.evidence):
         return Result(task, State.KEPT, before.table, before.decision)
     return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(before.evidence, now))
 
 
-def _evidence(work: Work, task: Task, *, own: bool) -> Evidence:
-    """Run a task's controls, confirm them where ids would be dropped, and ask its `own` verifier."""
-    task = plan.prepared(task)
-    if own:
-        own_verifier(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
+def _evidence(work: Work, task: Task, *, verify: bool) -> Evidence:
+    """Run a task's controls, confirm them where ids would be dropped, and `verify` by the task's own verifier."""
+    task = prepared(task)
+    if verify:
+        _verifier_of(work)(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
     image = work.image(task)
     evidence = _recheck(work, task, _first(work, task, image))
     decision = rules.decide(evidence.table, work.panel.policy)
     if decision.verdict is Verdict.REPAIRED:
         evidence = _confirm(work, task, evidence, decision)
     settled = final_decision(evidence, work.panel.policy)
-    if own and rules.admits(settled.verdict):
-        evidence = replace(evidence, own=_ask_own(work, task, image, settled))
+    if verify and rules.admits(settled.verdict):
+        evidence = replace(evidence, verifier=_verify(work, task, image, settled))
     return evidence
 
 
-def _ask_own(work: Work, task: Task, image: Image, decision: Decision) -> tuple[float, float]:
+def _verify(work: Work, task: Task, image: Image, decision: Decision) -> tuple[float, float]:
     """The rewards of the task's own verifier for (empty, oracle), each in a fresh container."""
-    gone = {
+    dropped = {
         name: frozenset(test for finding in decision.dropped if finding.list is name for test in finding.ids)
         for name in ListName
     }
     kept = (*decision.kept_f2p, *decision.kept_p2p)
-    verifier = own_verifier(task.directory, (gone[ListName.F2P], gone[ListName.P2P]), kept)
-
-    def ask(kind: ControlKind) -> float:
-        work.tell(task, f"{kind} (own verifier): started")
-        with written(work.workspace.root):
-            return work.retry(task, f"{kind} (own verifier)")(
-                lambda: verify(work.sandbox, task, image, kind, verifier, work.workspace.attempt(task, f"{kind}-own"))
-            )
-
-    found = work.pool.all([partial(ask, kind) for kind in ControlKind])
-    for reward in found:
-        if isinstance(reward, InfrastructureError):
-            raise reward
-    empty, oracle = (reward for reward in found if isinstance(reward, float))
+    verifier = _verifier_of(work)(task.directory, (dropped[ListName.F2P], dropped[ListName.P2P]), kept)
+    without_tests = replace(task, tests_patch=None)  # the verifier brings its own
+    empty, oracle = work.pair(
+        controls(without_tests, (), range(1), name="verifier", journalled=False, verifier=verifier), image
+    )
+    rewards = (empty[0].reward or 0.0, oracle[0].reward or 0.0)
     tool = fetches(verifier) if task.network == "none" else ""
-    if tool and oracle != 1.0:
+    if tool and rewards[1] != 1.0:
         raise NoEvidence(
-            f"its own verifier gives empty {empty:g} and oracle {oracle:g}, and uses {tool} without a network",
+            f"its own verifier gives empty {rewards[0]:g} and oracle {rewards[1]:g}, and uses {tool} without a network",
             'put what it fetches into the image, or set network = "bridge"',
         )
-    return empty, oracle
+    return rewards
+
+
+def _verifier_of(work: Work) -> VerifierOf:
+    given = work.session.options.verifier
+    if given is None:
+        raise UsageError("this record's verifier cannot be asked here", "run `repair check --rerun`")
+    return given
 
 
 def _first(work: Work, task: Task, image: Image) -> Evidence:
     """What both controls show of the lists, `repeats` times."""
     runs = range(work.panel.policy.repeats)
-    empty, oracle = work.observe(controls(task, (*task.f2p, *task.p2p), runs), image)
+    empty, oracle = work.pair(controls(task, (*task.f2p, *task.p2p), runs), image)
     seen = table.build(task.f2p, task.p2p, empty, oracle)
     return Evidence(task.instance_id, __version__, image, tuple(empty), tuple(oracle), seen)
 
@@ -168,7 +164,7 @@ def _recheck(work: Work, task: Task, evidence: Evidence) -> Evidence:
     if not due:
         return evidence
     task = _spelt_as(evidence, task)
-    empty, oracle = work.observe(controls(task, (*task.f2p, *task.p2p), due), evidence.image)
+    empty, oracle = work.pair(controls(task, (*task.f2p, *task.p2p), due), evidence.image)
     refuse_patch_errors((*empty, *oracle))
     empty, oracle = [*evidence.empty, *empty], [*evidence.oracle, *oracle]
     seen = table.build(task.f2p, task.p2p, empty, oracle)
@@ -183,8 +179,9 @@ def _spelt_as(evidence: Evidence, task: Task) -> Task:
 def _confirm(work: Work, task: Task, evidence: Evidence, decision: Decision) -> Evidence:
     """The evidence with a second pair of controls, run as often as the first, on what the first would keep."""
     f2p, p2p = decision.kept_f2p, decision.kept_p2p
-    planned = controls(_spelt_as(evidence, task), (*f2p, *p2p), range(len(evidence.empty)), confirm=True)
-    empty, oracle = work.observe(planned, evidence.image)
+    task, runs = _spelt_as(evidence, task), range(len(evidence.empty))
+    planned = controls(task, (*f2p, *p2p), runs, name="confirmation", journalled=False)
+    empty, oracle = work.pair(planned, evidence.image)
     second = table.build(f2p, p2p, empty, oracle)
     return replace(evidence, confirm_empty=tuple(empty), confirm_oracle=tuple(oracle), confirm_table=second)
 

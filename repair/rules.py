@@ -232,11 +232,11 @@ def settle(first: Decision, confirmation: Decision) -> Decision:
     return replace(first, verdict=Verdict.REFUSED, reasons=reasons)
 
 
-def agree(decision: Decision, own: tuple[float, float]) -> Decision:
+def agree(decision: Decision, rewards: tuple[float, float]) -> Decision:
     """The verdict after the task's own verifier gave its rewards to (empty, oracle): 0.0 and 1.0, or it is refused."""
-    if not admits(decision.verdict) or own == (0.0, 1.0):
+    if not admits(decision.verdict) or rewards == (0.0, 1.0):
         return decision
-    cause = f"empty {own[0]:g}, oracle {own[1]:g}"
+    cause = f"empty {rewards[0]:g}, oracle {rewards[1]:g}"
     return replace(decision, verdict=Verdict.REFUSED, reasons=(Finding(Rule.OWN_VERIFIER, cause=cause),))
 
 
@@ -261,8 +261,8 @@ def repair_of(evidence: Evidence, made_from: Inputs, policy: Policy) -> Repair:
 
 
 def final_decision(evidence: Evidence, policy: Policy) -> Decision:
-    """What the rule says of all that was observed: the first table, the confirmation, the own verifier."""
+    """What the rule says of all that was observed: the first table, the confirmation, the verifier."""
     decision = decide(evidence.table, policy)
     if evidence.confirm_table is not None:
         decision = settle(decision, decide(evidence.confirm_table, policy))
-    return decision if evidence.own is None else agree(decision, evidence.own)
+    return decision if evidence.verifier is None else agree(decision, evidence.verifier)

@@ -52,6 +52,15 @@ def smallest(causes: Iterable[str]) -> str:
     return min((cause for cause in causes if cause), default="")
 
 
+def refuse_contradictions(empty: Sequence[Run], oracle: Sequence[Run]) -> None:
+    """Raise `NoEvidence` where runs of both controls contradict each other: over a patch, or over how ids are spelt."""
+    for runs in (empty, oracle):
+        if any(run.patch is None for run in runs):
+            refuse_patch_errors(runs)
+    refuse_two_answers(empty, oracle)
+    refuse_two_spellings([*oracle, *empty])
+
+
 def refuse_patch_errors(runs: Sequence[Run]) -> None:
     """Raise where a patch does not apply that did in another run: the same image cannot take it and not take it."""
     error = next((run.patch for run in runs if run.patch is not None), None)

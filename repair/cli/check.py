@@ -45,6 +45,7 @@ def check(
     """
     from repair import pipeline
     from repair.controls import session
+    from repair.formats.trimming import verifier_of
     from repair.records.check import Soundness, examine_all
     from repair.report import run as report_run
 
@@ -58,7 +59,8 @@ def check(
             interruptible(sandbox, kept),
             progress_to(len(loaded.tasks), as_json) as say,
         ):
-            again = pipeline.rerun(loaded, sandbox, session.Options(jobs, build, retries=retries), say)
+            options = session.Options(jobs, build, verifier=verifier_of, retries=retries)
+            again = pipeline.rerun(loaded, sandbox, options, say)
     code = report_run.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
     if as_json:
         print_json(report_run.check_document(found, again, code))

@@ -53,12 +53,13 @@ def run(
     """
     from repair import pipeline
     from repair.controls import session
+    from repair.formats.trimming import verifier_of
     from repair.report import run as report_run
 
     if verifier not in (None, "own"):
         raise UsageError(f"--verifier {verifier}: expected own")
     loaded = load(panel, tasks, include, exclude)
-    options = session.Options(jobs, build, fresh, own=verifier is not None, retries=retries)
+    options = session.Options(jobs, build, fresh, verifier_of if verifier is not None else None, retries)
     if dry_run:
         plan = report_run.plan(loaded)
         text = "".join(f"{printable(name)}: {printable(what)}\n" for name, what in plan.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -13,11 +13,14 @@ from typing import Any
 
 import orjson
 
-from repair.model import Control, ControlKind, Image, Select, Task
+from repair.errors import InfrastructureError
+from repair.model import Control, ControlKind, Image, Run, Select, Task, Verifier
+from repair.outcomes.evidence import NoReport, without_report
 from repair.outcomes.frameworks.plan import plan as with_report
 from repair.sandbox import DROPPED, PIDS
 
 PYTEST = "pytest"
+Result = Run | InfrastructureError  # of a control: what was observed, or why nothing was
 
 
 def inside(name: str) -> bytes:
@@ -108,8 +111,53 @@ def files_of(control: Control) -> list[str]:
     return sorted({test.split("::", 1)[0] for test in control.ids} - {""})
 
 
-def controls(task: Task, ids: Iterable[str], repeats: range, *, confirm: bool = False) -> list[Control]:
-    """The plan: both controls for each number of `repeats`, on the given ids."""
+def controls(
+    task: Task,
+    ids: Iterable[str],
+    repeats: range,
+    *,
+    name: str = "",
+    journalled: bool = True,
+    files: tuple[str, ...] | None = None,
+    verifier: Verifier | None = None,
+) -> list[Control]:
+    """The plan: both controls of a task for each number of `repeats`. The rest is as in `Control`."""
     scored = tuple(sorted(set(ids)))
     patches = {ControlKind.EMPTY: task.patches[:-1], ControlKind.ORACLE: task.patches}
-    return [Control(task, kind, patches[kind], scored, repeat, confirm) for kind in ControlKind for repeat in repeats]
+    return [
+        Control(task, kind, patches[kind], scored, repeat, repeats.stop, name, journalled, files, verifier)
+        for kind in ControlKind
+        for repeat in repeats
+    ]
+
+
+def title(control: Control) -> str:
+    """How messages name a control, such as `empty` or `oracle (confirmation) 2/3`."""
+    words = [str(control.kind)]
+    words += [f"({control.name})"] * bool(control.name)
+    words += [f"{control.repeat + 1}/{control.repeats}"] * (control.repeats > 1)
+    return " ".join(words)
+
+
+def settle(controls: Sequence[Control], results: Sequence[Result]) -> list[Result]:
+    """The results, where a run under empty that left no report counts if every oracle run like it left a whole one.
+
+    The new tests do not build without the reference: that is what the empty control is there to show.
+    """
+    pairs = list(zip(controls, results, strict=True))
+
+    def is_whole(control: Control) -> bool:
+        alike = (result for other, result in pairs if other.kind is ControlKind.ORACLE and _is_like(other, control))
+        return all(isinstance(result, Run) for result in alike)
+
+    return [
+        without_report(control, result)
+        if isinstance(result, NoReport) and control.kind is ControlKind.EMPTY and is_whole(control)
+        else result
+        for control, result in pairs
+    ]
+
+
+def _is_like(one: Control, other: Control) -> bool:
+    """Do two controls run the same, but for patches and repeats?"""
+    return (one.task, one.ids, one.name, one.files) == (other.task, other.ids, other.name, other.files)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 
@@ -40,6 +41,7 @@ from repair.sandbox.retry import NEVER, Retry
 
 MAX_DEADLY = 3  # tests set aside in one control before it is given up
 MAX_ATTEMPTS = 8
+T = TypeVar("T")
 MAX_ARGUMENTS = 100_000  # characters of file names on pytest's command line
 
 
@@ -56,7 +58,7 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
     before: NoReport | None = None
     for _ in range(MAX_ATTEMPTS):
         call = partial(_attempt, sandbox, control, image, tuple(deadly))
-        result = retry(partial(_explained, attempt, call))
+        result = retry(partial(explained, attempt, call))
         if result.patch_error is not None:
             return Run(image.id, None, {}, patch=result.patch_error)
         if control.task.framework != PYTEST:
@@ -95,7 +97,7 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
     )
 
 
-def _explained(attempt: Callable[[], Path], call: Callable[[Path], Attempt]) -> Attempt:
+def explained(attempt: Callable[[], Path], call: Callable[[Path], T]) -> T:
     """What an attempt leaves; where it fails, its directory says why."""
     directory = attempt()
     try:
@@ -116,8 +118,7 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
     command = ["/bin/sh", f"{here}/control.sh", here, task.workdir]
     command += ["-"] if isinstance(task.test_cmd, str) else task.test_cmd
     command += _pytest_arguments(control, here) if task.framework == PYTEST else []
-    label = f"{control.kind}{'-confirm' if control.confirm else ''}-{control.repeat + 1}"
-    with sandbox.container(task, image, label, command) as box:
+    with sandbox.container(task, image, control.label, command) as box:
         applied = apply.apply(box, task.workdir, control.patches, task.patches)
         if applied.error is not None:
             return Attempt(Ended(None, False), None, directory, applied.error)

@@ -18,34 +18,34 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from repair import files
-from repair.controls import plan, runner
-from repair.controls.pool import Pool
+from repair.controls.plan import Result, settle, title
+from repair.controls.pool import NOT_OBSERVED, Executor, Pool, Watch
 from repair.controls.workspace import Workspace
 from repair.errors import EngineLost, InfrastructureError, RepairError
-from repair.files import written
-from repair.model import Control, ControlKind, Image, Panel, Run, Task
-from repair.outcomes.evidence import NoReport, without_report
+from repair.model import Control, ControlKind, Image, Panel, Run, Task, Verifier
 from repair.sandbox import Sandbox
 from repair.sandbox.retry import Retry
 from repair.sandbox.run_locks import alive, is_dead, known_runs, new_run_id
-from repair.table import refuse_patch_errors, refuse_two_answers, refuse_two_spellings
+from repair.table import refuse_contradictions
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 T = TypeVar("T")
+# Gives the verifier of a task's directory, on its copy without the dropped (F2P, P2P), for the ids that are kept.
+VerifierOf = Callable[[Path, tuple[frozenset[str], frozenset[str]], tuple[str, ...]], Verifier]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to run. `jobs` counts containers; None means as many as the engine has cores.
 
-    `own` asks each task's own verifier too, where the controls would admit it. `retries`: how often the engine is
-    asked again for what it fails to do for the moment.
+    `verifier` gives a task's own verifier, which is asked too where the controls would admit the task; None asks none.
+    `retries`: how often the engine is asked again for what it fails to do for the moment.
     """
 
     jobs: int | None = None
     build: bool = True
     fresh: bool = False
-    own: bool = False
+    verifier: VerifierOf | None = None
     retries: int = 1
 
 
@@ -108,10 +108,11 @@ def each(
     if records:
         workspace.check_can_publish(panel.tasks)
     sweep(sandbox)
+    session = Session(sandbox, options, say, _Once())
     jobs = options.jobs or sandbox.engine.cpus
     ended: dict[str, Done[T]] = {}
-    with Pool(jobs) as pool:
-        work = Work(panel, sandbox, workspace, options, pool, say, _Once())
+    with Pool(jobs, Executor(sandbox, workspace, session.retry, options.fresh)) as pool:
+        work = Work(session, panel, workspace, pool)
 
         def one(task: Task) -> Done[T]:
             result = work.guarded(task, what)
@@ -172,31 +173,54 @@ class _Once:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What the threads of one run share."""
+class Session:
+    """What all threads of one `repair` command share: the engine, how to use it, and whom to tell."""
 
-    panel: Panel
     sandbox: Sandbox
-    workspace: Workspace
     options: Options
-    pool: Pool
     say: Say
     lost: _Once
+
+    def tell(self, task: Task, what: str) -> None:
+        """Let a watcher know what happens in a task."""
+        self.say(Event(task.instance_id, what))
+
+    def stopped(self) -> bool:
+        """Must no more work begin, since the engine is lost or the command was interrupted?"""
+        return self.lost.is_set() or self.sandbox.closed
+
+    def retry(self, task: Task, name: str = "") -> Retry:
+        """How often what the engine fails to do for a task is tried again; `name` says for what."""
+        prefix = f"{name}: " if name else ""
+        return Retry(self.options.retries, self._pause, lambda what: self.tell(task, prefix + what))
+
+    def _pause(self, seconds: float) -> bool:
+        return self.lost.is_set() or self.sandbox.pause(seconds) or self.lost.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a task is worked on with: the session, the panel and its place on the disk, and where controls run."""
+
+    session: Session
+    panel: Panel
+    workspace: Workspace
+    pool: Pool
 
     def guarded(self, task: Task, what: Callable[[Work, Task], T]) -> Done[T]:
         """Do `what` with a task under its lock. Errors of ours become its end; a lost engine stops those behind it."""
         begin = time.monotonic()
         try:
-            if self._stopped():
+            if self.session.stopped():
                 return Done(task)
-            with self.workspace.task_lock(task, self._stopped):
+            with self.workspace.task_lock(task, self.session.stopped):
                 ended = Done(task, what(self, task))
         except EngineLost as err:
-            first = self.lost.set_first() and not self.sandbox.closed
+            first = self.session.lost.set_first() and not self.session.sandbox.closed
             ended = Done(task, error=err if first else None)
         except RepairError as err:
             # while stopping, it failed because its container was taken away
-            ended = Done(task, error=None if self.sandbox.closed else err)
+            ended = Done(task, error=None if self.session.sandbox.closed else err)
         except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
             ended = Done(task, error=self._bug(task))
         return replace(ended, seconds=time.monotonic() - begin)
@@ -206,78 +230,38 @@ class Work:
         file.write_text(traceback.format_exc())
         return RepairError("a bug of repair's kept this task from a verdict", f"please report it with {file}")
 
-    def _stopped(self) -> bool:
-        return self.lost.is_set() or self.sandbox.closed
-
     def tell(self, task: Task, what: str) -> None:
         """Let a watcher know what happens in a task."""
-        self.say(Event(task.instance_id, what))
-
-    def retry(self, task: Task, name: str = "") -> Retry:
-        """How often what the engine fails to do for a task is tried again; `name` says for what."""
-        said = f"{name}: " if name else ""
-        return Retry(self.options.retries, self._pause, lambda what: self.tell(task, said + what))
-
-    def _pause(self, seconds: float) -> bool:
-        return self.lost.is_set() or self.sandbox.pause(seconds) or self.lost.is_set()
+        self.session.tell(task, what)
 
     def image(self, task: Task) -> Image:
         """The task's image, found, pulled or built."""
-        image = self.sandbox.images.get(task, self.options.build, partial(self.tell, task), self.retry(task))
+        build, retry = self.session.options.build, self.session.retry(task)
+        image = self.session.sandbox.images.get(task, build, partial(self.tell, task), retry)
         if image.emulated:
             self.tell(task, f"{image.platform} is emulated on this engine: slow, and times may run out")
         return image
 
-    def observe(self, planned: Sequence[Control], image: Image, label: str = "") -> tuple[list[Run], list[Run]]:
-        """Run controls side by side; the runs of (empty, oracle). Raises the first infrastructure error.
+    def run(self, controls: Sequence[Control], image: Image, watch: Watch | None = None) -> list[Result]:
+        """Run controls side by side; their results in the same order. `watch` learns of each; None tells all of it."""
+        return self.pool.run(controls, image, watch or self._tell_control)
 
-        `label` marks their raw files, where they are no evidence for a record.
+    def pair(self, controls: Sequence[Control], image: Image) -> tuple[list[Run], list[Run]]:
+        """Run both controls of a task side by side; the runs of (empty, oracle).
+
+        Raises the first infrastructure error, and `NoEvidence` where the runs contradict each other.
         """
-        of = max((control.repeat + 1 for control in planned), default=1)
-        found = self.pool.all([partial(self.control, control, image, of, label) for control in planned])
-        runs: dict[ControlKind, list[Run]] = {kind: [] for kind in ControlKind}
-        pairs = list(zip(planned, found, strict=True))
-        whole_oracle = all(isinstance(run, Run) for control, run in pairs if control.kind is ControlKind.ORACLE)
-        errors: list[InfrastructureError] = []
-        for control, run in pairs:
-            if isinstance(run, Run):
-                runs[control.kind].append(run)
-            elif isinstance(run, NoReport) and control.kind is ControlKind.EMPTY and whole_oracle:
-                # the new tests do not build without the reference: that is what empty is there to show
-                runs[control.kind].append(without_report(control, run))
-            else:
-                errors.append(run)
+        results = settle(controls, self.run(controls, image))
+        errors = [result for result in results if isinstance(result, InfrastructureError)]
         if errors:
             raise min(errors, key=lambda err: not isinstance(err, EngineLost))
-        for observed in runs.values():
-            if any(run.patch is None for run in observed):
-                refuse_patch_errors(observed)
-        refuse_two_answers(runs[ControlKind.EMPTY], runs[ControlKind.ORACLE])
-        refuse_two_spellings([*runs[ControlKind.ORACLE], *runs[ControlKind.EMPTY]])
+        runs: dict[ControlKind, list[Run]] = {kind: [] for kind in ControlKind}
+        for control, result in zip(controls, results, strict=True):
+            if isinstance(result, Run):
+                runs[control.kind].append(result)
+        refuse_contradictions(runs[ControlKind.EMPTY], runs[ControlKind.ORACLE])
         return runs[ControlKind.EMPTY], runs[ControlKind.ORACLE]
 
-    def control(self, control: Control, image: Image, of: int, label: str) -> Run:
-        """One run of a control, one `of` so many: from the journal, or in a fresh container."""
-        task, key = control.task, plan.digest(control, image)
-        name = f"{control.kind}{' (confirmation)' if control.confirm else ''}"
-        name += f" {control.repeat + 1}/{of}" if of > 1 else ""
-        if not control.confirm and not self.options.fresh:
-            run = self.workspace.recall(key)
-            if run is not None:
-                self.tell(task, f"{name}: observed before, taken from the journal")
-                return run
-        self.tell(task, f"{name}: started")
-        begin = time.monotonic()
-        attempts: list[Path] = []
-
-        def attempt() -> Path:
-            prefix = label + "confirm-" * control.confirm
-            attempts.append(self.workspace.attempt(task, f"{control.kind}-{prefix}{control.repeat + 1}"))
-            return attempts[-1]
-
-        with written(self.workspace.root):
-            run = runner.observe(self.sandbox, control, image, attempt, self.retry(task, name))
-        if not control.confirm and run.patch is None:  # to see a refusal again costs no test run
-            self.workspace.note(task, key, run, attempts)
-        self.tell(task, f"{name}: observed in {time.monotonic() - begin:.1f} s")
-        return run
+    def _tell_control(self, control: Control, what: str) -> None:
+        if what != NOT_OBSERVED:
+            self.tell(control.task, f"{title(control)}: {what}")

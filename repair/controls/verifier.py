@@ -7,33 +7,43 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from repair.controls import apply, plan, runner
 from repair.errors import ContainerKilled, MemoryKill, NoEvidence, TimeoutOutsideTest
-from repair.model import ControlKind, Image, Task
+from repair.model import Control, Image, Run, Verifier
 from repair.outcomes.logs import refuse_full_disk_by_log
-from repair.outcomes.rewards import Verifier
+from repair.outcomes.rewards import score
 from repair.sandbox import Sandbox
 from repair.sandbox.archive import Entry
+from repair.sandbox.retry import NEVER, Retry
 from repair.text import printable
 
 MAX_REWARD = 1 << 20
 
 
-def verify(sandbox: Sandbox, task: Task, image: Image, kind: ControlKind, verifier: Verifier, directory: Path) -> float:
-    """The reward, from 0 to 1, that the verifier gives; raw files go to `directory`.
+def verify(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path], retry: Retry = NEVER) -> Run:
+    """Run a control's verifier: the run has its reward and no outcomes. The arguments are those of `runner.observe`.
 
-    Raises an `InfrastructureError` where there is none.
+    Raises an `InfrastructureError` where there is no reward.
     """
+    status, reward = retry(partial(runner.explained, attempt, partial(_reward, sandbox, control, image)))
+    return Run(image.id, status, {}, reward=reward)
+
+
+def _reward(sandbox: Sandbox, control: Control, image: Image, directory: Path) -> tuple[int, float]:
+    """The command's status and the reward; raw files go to `directory`."""
+    task, verifier = control.task, control.verifier
+    assert verifier is not None
     here = f"/.repair-{secrets.token_hex(4)}"
     command = ["/bin/sh", f"{here}/control.sh", here, task.workdir, *verifier.command]
     task = replace(task, env=MappingProxyType({**verifier.env, **task.env}))
-    chain = tuple((name, content) for name, content in task.patches if name != "tests.patch")
-    with sandbox.container(task, image, f"{kind}-own", command) as box:
-        applied = apply.apply(box, task.workdir, chain if kind is ControlKind.ORACLE else chain[:-1], chain)
+    with sandbox.container(task, image, control.label, command) as box:
+        applied = apply.apply(box, task.workdir, control.patches, task.patches)
         if applied.error is not None:
             raise NoEvidence(f"without the tests patch {applied.error}", "see whether the patches build on each other")
         box.put(_entries(here.lstrip("/"), verifier, applied.deleted))
@@ -61,7 +71,7 @@ def verify(sandbox: Sandbox, task: Task, image: Image, kind: ControlKind, verifi
         raise ContainerKilled(f"the container was killed from outside (status {ended.code})", "run again")
     refuse_full_disk_by_log(directory)
     try:
-        return verifier.score(rewards, (directory / "log").read_bytes())
+        return status, score(verifier, rewards, (directory / "log").read_bytes())
     except NoEvidence as err:
         raise NoEvidence(f"{printable(err.message)} (status {status})", f"{err.next}; {log}") from None
 

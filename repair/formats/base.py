@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from repair.outcomes.rewards import Verifier
+from repair.model import Verifier
 
 Row = Mapping[str, Any]
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from repair.formats.base import RowError, Wants
+from repair.model import Verifier
 from repair.outcomes.frameworks import plan, shell
-from repair.outcomes.rewards import BEGIN, END, Verifier
+from repair.outcomes.rewards import BEGIN, END
 from repair.panel import patches
 
 # SWE-bench's images, and those of its successors, hold the repo in /testbed and a conda environment of that name.

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from repair import rules
 from repair.errors import UsageError
 from repair.files import new_directory, write_new
 from repair.formats import registry
@@ -111,7 +110,7 @@ def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exporte
     chosen, left_out, untrimmed = [], [], []
     for task in panel.tasks:
         found = examine(panel, task)
-        admitted = _is_admitted(found)
+        admitted = found.admitted
         if admitted or every:
             chosen.append(_outgoing(task, found, admitted=admitted))
             untrimmed += [] if admitted else [(task.instance_id, _why_not(found))]
@@ -148,11 +147,6 @@ def _none_admitted(panel: Panel, left_out: Sequence[tuple[str, str]]) -> UsageEr
     absent = any("absent" in why for _, why in left_out)
     then = "run `repair run` first, or export --all" if absent else "see `repair check`, or export --all"
     return UsageError("\n".join([f"no task of {panel.directory} is admitted", *shown, *more]), then)
-
-
-def _is_admitted(found: Examined) -> bool:
-    sound = found.soundness is Soundness.SOUND and found.decision is not None
-    return sound and found.decision is not None and rules.admits(found.decision.verdict)
 
 
 def _why_not(found: Examined) -> str:

@@ -17,8 +17,7 @@ from repair.formats.raw import lists, parquet
 from repair.formats.raw.row_files import Container
 from repair.formats.source import Source
 from repair.formats.source import read as read_source
-from repair.model import Task
-from repair.outcomes.rewards import Verifier
+from repair.model import Task, Verifier
 from repair.panel.read import SOURCE, SOURCE_FOLDER
 
 LISTS_ONLY = Wants(image_template="any", test_cmd="true")  # where a row says no image or command
@@ -157,7 +156,7 @@ def copy_directory(source: Source, known: DirectoryFormat, gone: Gone, record: s
         (target / path).write_bytes(content)
 
 
-def own_verifier(directory: Path, gone: Gone, kept: tuple[str, ...]) -> Verifier:
+def verifier_of(directory: Path, gone: Gone, kept: tuple[str, ...]) -> Verifier:
     """The own verifier of an imported task, on its repaired copy. Raises `UsageError` where it has none."""
     source = read_source(directory)
     found = None

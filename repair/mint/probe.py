@@ -6,19 +6,15 @@ Nothing is recorded and nothing is journalled: what is left are raw files, under
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 
-from repair.controls import runner
-from repair.controls.plan import PYTEST, controls, prepared
+from repair.controls.plan import PYTEST, Result, controls, prepared, settle
+from repair.controls.pool import STARTED
 from repair.controls.session import Done, Options, Say, Work, each, silent
 from repair.errors import EngineLost, InfrastructureError, NoEvidence
-from repair.files import written
 from repair.mint.steadiness import CONDITIONS, Conditions, Judged, Network, Place, judge
-from repair.model import Control, ControlKind, Image, ListName, Observed, Outcome, Panel, Run, Select, Task
-from repair.outcomes.evidence import NoReport, without_report
+from repair.model import Control, Image, ListName, Observed, Outcome, Panel, Run, Select, Task
 from repair.sandbox import Sandbox
 from repair.table import refuse_two_spellings, smallest
 
@@ -98,14 +94,13 @@ def _prober(plan: Plan) -> Callable[[Work, Task], Probed]:
         planned = prepared(task)
         image = work.image(planned)
         todo = trials(planned, plan)
-        count = itertools.count(1)
         work.tell(task, f"0 of {len(todo)} runs")
-        found = work.pool.all([partial(_observe, work, trial, image, count, len(todo)) for trial in todo])
-        pairs = list(zip(todo, found, strict=True))
-        seen = [(trial, _settle(trial, result, pairs)) for trial, result in pairs]
-        for _, error in seen:
-            if isinstance(error, EngineLost):
-                raise error
+        planned_runs = [trial.control for trial in todo]
+        results = work.run(planned_runs, image, _Count(work, task, todo))
+        seen = list(zip(todo, map(_without_patch_errors, settle(planned_runs, results)), strict=True))
+        for _, result in seen:
+            if isinstance(result, EngineLost):
+                raise result
         refuse_two_spellings([result for _, result in seen if isinstance(result, Run)])
         passing = work.panel.policy.passing
         tests = tuple(_subject(test, planned, seen, passing) for test in plan.ids)
@@ -138,7 +133,8 @@ def trials(task: Task, plan: Plan) -> list[Trial]:
 
 def _under(task: Task, ids: Iterable[str], plan: Plan, alone: str | None) -> list[Trial]:
     place, network = Place.SUITE if alone is None else Place.ALONE, Network(task.network)
-    planned = controls(task, ids, range(plan.repeats))
+    name = f"probe-{place}-{network}" + (f"-{plan.ids.index(alone) + 1}" if alone is not None else "")
+    planned = controls(task, ids, range(plan.repeats), name=name, journalled=False)
     return [Trial(control, Conditions(control.kind, place, network), alone) for control in planned]
 
 
@@ -148,35 +144,29 @@ def _suite(task: Task) -> Task:
     return replace(task, select=Select.FILES) if not listed and task.select is Select.IDS else task
 
 
-def _observe(work: Work, trial: Trial, image: Image, count: Iterator[int], of: int) -> Run:
-    control, where = trial.control, trial.where
-    label = f"{where.control}-probe-{where.place}-{where.network}-{control.repeat + 1}"
+class _Count:
+    """Tells a watcher how many of a probe's runs have ended, and which was the latest."""
 
-    def attempt() -> Path:
-        return work.workspace.attempt(control.task, label)
+    def __init__(self, work: Work, task: Task, todo: Sequence[Trial]) -> None:
+        self._work, self._task = work, task
+        self._places = {trial.control.label: trial.where for trial in todo}
+        self._count = itertools.count(1)
 
-    try:
-        with written(work.workspace.root):
-            run = runner.observe(work.sandbox, control, image, attempt, work.retry(control.task))
-        if run.patch is not None:
-            raise NoEvidence(f"a patch does not apply: {run.patch}", "mend it; `repair run` refuses such a task")
-        return run
-    finally:
-        work.tell(control.task, f"{next(count)} of {of} runs, the latest: {where.control}, {where.column}")
+    def __call__(self, control: Control, what: str) -> None:
+        if what != STARTED:
+            where = self._places[control.label]
+            ended = f"{next(self._count)} of {len(self._places)} runs"
+            self._work.tell(self._task, f"{ended}, the latest: {where.control}, {where.column}")
 
 
 # ---- what that gave
 
-Result = Run | InfrastructureError
 
-
-def _settle(trial: Trial, result: Result, pairs: Sequence[tuple[Trial, Result]]) -> Result:
-    """A run's result; no report under empty is one where every oracle run like it left a whole one."""
-    if not isinstance(result, NoReport) or trial.where.control is not ControlKind.EMPTY:
-        return result
-    like = replace(trial.where, control=ControlKind.ORACLE), trial.alone
-    whole = all(isinstance(run, Run) for other, run in pairs if (other.where, other.alone) == like)
-    return without_report(trial.control, result) if whole else result
+def _without_patch_errors(result: Result) -> Result:
+    """A result, where a patch that does not apply is an error: a probe decides nothing."""
+    if isinstance(result, Run) and result.patch is not None:
+        return NoEvidence(f"a patch does not apply: {result.patch}", "mend it; `repair run` refuses such a task")
+    return result
 
 
 def _subject(test: str, task: Task, seen: Sequence[tuple[Trial, Result]], passing: frozenset[Outcome]) -> Subject:

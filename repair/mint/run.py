@@ -80,7 +80,7 @@ def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan
     """What both controls show of whole files, `repeats` times or more."""
 
     def planned(runs: range) -> list[Control]:
-        return [replace(control, files=files) for control in controls(task, (*task.f2p, *task.p2p), runs)]
+        return controls(task, (*task.f2p, *task.p2p), runs, name="mint", files=files)
 
     def is_lost(empty: Sequence[Run], oracle: Sequence[Run]) -> bool:
         return bool(classes.derive(empty, oracle, work.panel.policy).ids(Derived.LOST))
@@ -97,7 +97,7 @@ def _try_out(work: Work, task: Task, image: Image, found: Derivation) -> tuple[D
         before = found
 
         def planned(runs: range, listed: Derivation = before) -> list[Control]:
-            return controls(task, (*listed.f2p, *listed.p2p), runs, confirm=True)
+            return controls(task, (*listed.f2p, *listed.p2p), runs, name="trial", journalled=False)
 
         def is_lost(empty: Sequence[Run], oracle: Sequence[Run], listed: Derivation = before) -> bool:
             refuse_patch_errors((*empty, *oracle))
@@ -123,7 +123,7 @@ def _in_turns(
     empty: list[Run] = []
     oracle: list[Run] = []
     for turn in range(MAX_TURNS):
-        more = work.observe(planned(range(turn * repeats, (turn + 1) * repeats)), image, "mint-")
+        more = work.pair(planned(range(turn * repeats, (turn + 1) * repeats)), image)
         empty, oracle = [*empty, *more[0]], [*oracle, *more[1]]
         refuse_two_spellings([*oracle, *empty])
         if not is_lost(empty, oracle):

@@ -8,36 +8,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from repair.errors import NoEvidence
+from repair.model import Verifier
 from repair.text import printable
 
 LOGS = "/logs/verifier"
+DIRECTORIES = (LOGS, "/tests")
 REWARD_JSON, REWARD_TEXT = f"{LOGS}/reward.json", f"{LOGS}/reward.txt"
 REWARDS = (REWARD_JSON, REWARD_TEXT)  # in the order in which they count
 _AGAIN = "see the verifier's log, and run again"
 
 
-@dataclass(frozen=True, slots=True)
-class Verifier:
-    """`files`: absolute path in the container, content and permission bits. `command` runs once they and `directories`
-    are there; one of `rewards` appears. A verifier without `rewards` prints what became of `ids`. `timeout` in seconds.
-    """
-
-    files: tuple[tuple[str, bytes, int], ...]
-    command: tuple[str, ...]
-    rewards: tuple[str, ...] = REWARDS
-    directories: tuple[str, ...] = (LOGS, "/tests")
-    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    timeout: float = 600.0
-    ids: tuple[str, ...] = ()
-
-    def score(self, files: Mapping[str, bytes], log: bytes) -> float:
-        """The reward, from 0 to 1, of the files that it left or of what it printed. Raises `NoEvidence`."""
-        return reward(files) if self.rewards else reward_of_log(log, self.ids)
+def score(verifier: Verifier, files: Mapping[str, bytes], log: bytes) -> float:
+    """The reward, from 0 to 1, of the files that a verifier left or of what it printed. Raises `NoEvidence`."""
+    return reward(files) if verifier.rewards else reward_of_log(log, verifier.ids)
 
 
 def reward(files: Mapping[str, bytes]) -> float:

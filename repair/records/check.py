@@ -63,6 +63,11 @@ class Examined:
     evidence: Evidence | None = None
     sha256: str = ""
 
+    @property
+    def admitted(self) -> bool:
+        """Does a gate count the task? Its record is sound, and clean or confirmed."""
+        return self.soundness is Soundness.SOUND and self.decision is not None and rules.admits(self.decision.verdict)
+
 
 def examine(panel: Panel, task: Task) -> Examined:
     """Examine the record of one task. Reads files only."""
@@ -86,7 +91,7 @@ def examine(panel: Panel, task: Task) -> Examined:
     try:
         evidence = read_outcomes(content)
         wrong = () if changed else tuple(_not_called_for(evidence, task, panel.policy))
-        made_from = _inputs(task, with_source=evidence.own is not None)
+        made_from = _inputs(task, with_source=evidence.verifier is not None)
         repair = repair_of(evidence, made_from, panel.policy)
     except (StoreError, ValueError) as err:
         return Examined(task, Soundness.INCONSISTENT, (str(err),))
@@ -148,8 +153,8 @@ def _not_called_for(evidence: Evidence, task: Task, policy: Policy) -> list[str]
     if evidence.confirm_table is not None:
         wrong += _wrong_runs(evidence.confirm_table, due, evidence.confirm_empty, evidence.confirm_oracle)
     wrong = wrong or _wrong_confirmation(evidence, rules.decide(evidence.table, policy))
-    if not wrong and evidence.own is not None:
-        without = final_decision(replace(evidence, own=None), policy)
+    if not wrong and evidence.verifier is not None:
+        without = final_decision(replace(evidence, verifier=None), policy)
         wrong = [] if rules.admits(without.verdict) else [f"{OUTCOMES} holds an own verifier's word where none is due"]
     return wrong
 

@@ -55,7 +55,7 @@ def repair_json(repair: Repair, outcomes_sha256: str) -> bytes:
         "counts": {name: _counts(evidence.table, name, kept, decision) for name, kept in lists.items()},
         "dropped": [finding_document(finding) for finding in decision.dropped],
         "confirmation": confirmation,
-        **({} if evidence.own is None else {"own_verifier": _own(evidence.own)}),
+        **({} if evidence.verifier is None else {"own_verifier": _rewards(evidence.verifier)}),
         "image": image_document(evidence.image),
         "controls": {
             "empty": [brief(run) for run in evidence.empty],
@@ -92,7 +92,7 @@ def policy_document(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _own(rewards: tuple[float, float]) -> dict[str, float]:
+def _rewards(rewards: tuple[float, float]) -> dict[str, float]:
     return dict(zip(("empty", "oracle"), rewards, strict=True))
 
 
@@ -156,7 +156,7 @@ def outcomes_json(evidence: Evidence) -> bytes:
         "oracle": [_run(run) for run in evidence.oracle],
         "patch_errors": list(evidence.table.patch_errors),
         **confirm,
-        **({} if evidence.own is None else {"own_verifier": _own(evidence.own)}),
+        **({} if evidence.verifier is None else {"own_verifier": _rewards(evidence.verifier)}),
     }
     head = {
         "schema": SCHEMA,
@@ -229,13 +229,13 @@ def read_outcomes(content: bytes) -> Evidence:
             tuple(map(_read_run, confirm["empty"])) if confirm is not None else (),
             tuple(map(_read_run, confirm["oracle"])) if confirm is not None else (),
             confirm_table,
-            _read_own(controls.get("own_verifier")),
+            _read_rewards(controls.get("own_verifier")),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as err:
         raise StoreError(f"outcomes.json is not one of ours ({type(err).__name__}: {err})") from None
 
 
-def _read_own(document: Any) -> tuple[float, float] | None:
+def _read_rewards(document: Any) -> tuple[float, float] | None:
     if document is None:
         return None
     rewards = document["empty"], document["oracle"]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from repair import rules
-from repair.model import Panel, Rule, Verdict
-from repair.records.check import Examined, Soundness
+from repair.model import Panel, Verdict
+from repair.records import summary
+from repair.records.check import Examined
 from repair.records.documents import policy_digest, policy_document
 from repair.text import pretty
-from repair.words import of
 
 MANIFEST_SCHEMA = 1  # 1: the first
 
@@ -37,30 +35,18 @@ class Gate:
         return f"{self.clean} clean + {self.repaired} repaired = {total} {'≥' if self.passed else '<'} {self.min_tasks}"
 
 
-def judge(found: Sequence[Examined], min_tasks: int) -> Gate:
+def judge(records: Sequence[Examined], min_tasks: int) -> Gate:
     """Count a panel's examined records against the fewest tasks that it needs."""
-    admitted, refused = [], []
-    for task in found:
-        if task.soundness is Soundness.SOUND and task.decision is not None and rules.admits(task.decision.verdict):
-            admitted.append(task)
-        else:
-            refused.append((task.task.instance_id, why_not(task)))
-    verdicts = [task.decision.verdict for task in admitted if task.decision is not None]
-    clean, repaired = verdicts.count(Verdict.CLEAN), verdicts.count(Verdict.REPAIRED)
-    return Gate(clean, repaired, min_tasks, tuple(admitted), tuple(refused))
-
-
-def why_not(task: Examined) -> str:
-    """Why a task is not admitted: what is wrong with its record, or its reasons."""
-    if task.soundness is not Soundness.SOUND or task.decision is None:
-        return f"{task.soundness}: {'; '.join(task.details)}"
-    if any(finding.rule is Rule.NOT_CONFIRMED for finding in task.decision.reasons):
-        shown = dict.fromkeys(finding.cause for finding in task.decision.reasons)
-        return f"{task.decision.verdict}: {of(Rule.NOT_CONFIRMED)} ({'; '.join(shown)})"
-    alike = groupby(task.decision.reasons, lambda finding: (finding.rule, finding.list))
-    counts = [(rule, name, sum(len(finding.ids) for finding in findings)) for (rule, name), findings in alike]
-    said = [f"{number} {name or 'ids'} {of(rule)}" if number else of(rule) for rule, name, number in counts]
-    return f"{task.decision.verdict}: " + "; ".join(said)
+    admitted = tuple(record for record in records if record.admitted)
+    others = (summary.of_record(record) for record in records if not record.admitted)
+    verdicts = [record.decision.verdict for record in admitted if record.decision is not None]
+    return Gate(
+        verdicts.count(Verdict.CLEAN),
+        verdicts.count(Verdict.REPAIRED),
+        min_tasks,
+        admitted,
+        tuple((task.name, f"{task.word}: {task.why}") for task in others),
+    )
 
 
 def manifest(panel: Panel, gate: Gate) -> bytes:

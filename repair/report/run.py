@@ -13,6 +13,7 @@ from repair.pipeline import Result, State
 from repair.records import summary
 from repair.records.check import Examined, Soundness, examine
 from repair.records.gate import Gate
+from repair.records.summary import Summary
 from repair.report import terminal
 from repair.text import printable
 from repair.words import NOT_RUN
@@ -51,7 +52,7 @@ def _planned(panel: Panel, found: Examined) -> str:
 
 def run_text(panel: PurePath, results: Sequence[Result], width: int | None) -> str:
     """The closing table of a run, the records that do not fit their tasks, totals, and where to look next."""
-    parts = [terminal.closing_table([_line(result) for result in results], width)]
+    parts = [terminal.closing_table([_summary(result) for result in results], width)]
     for result in results:
         if result.state is State.UNSOUND:
             why = printable(
@@ -63,14 +64,12 @@ def run_text(panel: PurePath, results: Sequence[Result], width: int | None) -> s
     return "".join(parts)
 
 
-def _line(result: Result) -> terminal.Line:
+def _summary(result: Result) -> Summary:
     name = result.task.instance_id
     if result.table is None or result.decision is None:
         word = result.soundness or (NOT_RUN if result.state is State.NOT_RUN else str(result.state))
-        return terminal.Line(name, word, note=result.error.message if result.error else "")
-    f2p, p2p = summary.counts(result.table, result.decision)
-    dropped = sum(len(finding.ids) for finding in result.decision.dropped)
-    return terminal.Line(name, result.decision.verdict, f2p, p2p, dropped, summary.note(result.decision))
+        return Summary(name, word, note=result.error.message if result.error else "")
+    return summary.of_decision(name, result.table, result.decision)
 
 
 def _totals(results: Sequence[Result]) -> list[str]:
@@ -109,19 +108,18 @@ def run_document(results: Sequence[Result], code: int) -> dict[str, Any]:
 def _document(result: Result) -> dict[str, Any]:
     document: dict[str, Any] = {"instance_id": result.task.instance_id, "state": result.state}
     if result.table is not None and result.decision is not None:
-        (f2p, kept_f2p), (p2p, kept_p2p) = summary.counts(result.table, result.decision)
-        document |= {
-            "verdict": result.decision.verdict,
-            "F2P": {"listed": f2p, "kept": kept_f2p},
-            "P2P": {"listed": p2p, "kept": kept_p2p},
-            "dropped": sum(len(finding.ids) for finding in result.decision.dropped),
-            "note": summary.note(result.decision),
-        }
+        task = summary.of_decision(result.task.instance_id, result.table, result.decision)
+        document |= {"verdict": task.word, "F2P": _pair(task.f2p), "P2P": _pair(task.p2p)}
+        document |= {"dropped": task.dropped, "note": task.note}
     if result.details:
         document |= {"is": result.soundness, "details": list(result.details)}
     if result.error is not None:
         document["error"] = error_document(result.error)
     return document
+
+
+def _pair(numbers: tuple[int, int] | None) -> dict[str, int]:
+    return dict(zip(("listed", "kept"), numbers or (0, 0), strict=True))
 
 
 def error_document(error: RepairError) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from unicodedata import combining, east_asian_width
 
 from repair.model import Decision, Evidence, Finding, Rule, Table
-from repair.records.summary import counts
+from repair.records import summary
+from repair.records.summary import Summary
 from repair.text import printable
 from repair.words import of
 
@@ -16,22 +16,10 @@ Flaky = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 MIN_NOTE = 24  # narrower than this, a row's note goes on a line of its own
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One task's row in the closing table: counts are (listed, kept), None where nothing was decided."""
-
-    task: str
-    verdict: str
-    f2p: tuple[int, int] | None = None
-    p2p: tuple[int, int] | None = None
-    dropped: int | None = None
-    note: str = ""
-
-
-def closing_table(lines: Sequence[Line], width: int | None) -> str:
+def closing_table(tasks: Sequence[Summary], width: int | None) -> str:
     """The table at the end of a run. `width` in columns; None, for a pipe, cuts nothing."""
     head = ("task", "verdict", "F2P", "P2P", "dropped", "first cause or reason")
-    return table(head, [_row(line) for line in lines], width)
+    return table(head, [_row(task) for task in tasks], width)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
@@ -42,9 +30,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None)
     return "\n".join(text for row in lines for text in _lay_out(row, widths, left, width)) + "\n"
 
 
-def _row(line: Line) -> tuple[str, str, str, str, str, str]:
-    dropped = "" if line.dropped is None else str(line.dropped)
-    return printable(line.task), line.verdict, arrow(line.f2p), arrow(line.p2p), dropped, printable(line.note)
+def _row(task: Summary) -> tuple[str, str, str, str, str, str]:
+    dropped = "" if task.f2p is None else str(task.dropped)
+    return printable(task.name), task.word, arrow(task.f2p), arrow(task.p2p), dropped, printable(task.note)
 
 
 def arrow(pair: tuple[int, int] | None) -> str:
@@ -96,11 +84,8 @@ def page(
     flaky: Flaky = (),
 ) -> str:
     """One task's decision for a person; at most `limit` ids of each group. `flaky` are ids with rates by control."""
-    (f2p, kept_f2p), (p2p, kept_p2p) = counts(table, decision)
-    lines = [
-        f"{printable(name)}: {decision.verdict}",
-        f"  F2P {f2p} → {kept_f2p}, P2P {p2p} → {kept_p2p}",
-    ]
+    task = summary.of_decision(name, table, decision)
+    lines = [f"{printable(name)}: {decision.verdict}", f"  F2P {arrow(task.f2p)}, P2P {arrow(task.p2p)}"]
     for heading, findings in (("refused for", decision.reasons), ("dropped", decision.dropped)):
         lines += ["", heading] if findings else []
         for rule, alike in groupby(findings, lambda finding: finding.rule):
@@ -145,8 +130,8 @@ def _facts(evidence: Evidence, decision: Decision) -> list[str]:
     if evidence.confirm_table is not None:
         confirmed = "confirmed" if not decision.reasons else "not confirmed"
         lines.append(f"confirmation: {confirmed}, both controls ran again on the trimmed lists")
-    if evidence.own is not None:
-        lines.append(f"own verifier: empty {evidence.own[0]:g}, oracle {evidence.own[1]:g}")
+    if evidence.verifier is not None:
+        lines.append(f"own verifier: empty {evidence.verifier[0]:g}, oracle {evidence.verifier[1]:g}")
     for name, runs in (("empty", evidence.empty), ("oracle", evidence.oracle)):
         for number, run in enumerate(runs, 1):
             extra = [*run.flags, *(f"set aside: {printable(test)}" for test in run.deadly)]

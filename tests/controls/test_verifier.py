@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from repair.controls.verifier import fetches
-from repair.outcomes.rewards import Verifier
+from repair.model import Verifier
 
 SCRIPTS = {
     "curl": ("curl -LsSf https://example.org/install.sh | sh\n", "curl"),
@@ -23,5 +23,7 @@ def test_what_a_script_would_fetch_with(script: str, tool: str) -> None:
     verifier = Verifier(
         (("/tests/other.sh", b"wget x\n", 0o755), ("/tests/test.sh", script.encode(), 0o755)),
         ("bash", "/tests/test.sh"),
+        rewards=(),
+        directories=(),
     )
     assert fetches(verifier) == tool

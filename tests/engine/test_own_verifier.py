@@ -23,6 +23,7 @@ from repair.errors import MemoryKill, NoEvidence, RepairError, TimeoutOutsideTes
 from repair.formats import exporting, importing
 from repair.formats.base import Wants
 from repair.formats.importing import Choice
+from repair.formats.trimming import verifier_of
 from repair.model import Rule, Verdict
 from repair.panel import read
 from repair.pipeline import Result, State
@@ -147,7 +148,7 @@ class Way:
 def way(lab: Lab, image: str) -> Way:
     source = harbor(lab.fresh(), 1, image, PYTEST.p2p)
     panel = imported(lab, source.parent)
-    (result,) = lab.run(panel, own=True).values()
+    (result,) = lab.run(panel, verifier=verifier_of).values()
     target = lab.fresh() / "tasks"
     if result.decision is not None:
         exporting.run(read.load(panel), target, "same", every=False)
@@ -191,10 +192,10 @@ def test_its_record_is_sound(way: Way) -> None:
 
 
 def test_the_verifier_is_asked_again_by_a_rerun(lab: Lab, way: Way) -> None:
-    before = len(list((way.panel / ".repair" / "attempts").glob("*/*-own*")))
-    (result,) = pipeline.rerun(read.load(way.panel), lab.sandbox, Options(jobs=2))
+    before = len(list((way.panel / ".repair" / "attempts").glob("*/*-verifier-*")))
+    (result,) = pipeline.rerun(read.load(way.panel), lab.sandbox, Options(jobs=2, verifier=verifier_of))
     assert (result.state, result.error, result.details) == (State.KEPT, None, ())
-    assert (before, len(list((way.panel / ".repair" / "attempts").glob("*/*-own*")))) == (2, 4)
+    assert (before, len(list((way.panel / ".repair" / "attempts").glob("*/*-verifier-*")))) == (2, 4)
 
 
 def test_what_is_given_back_differs_in_its_lists_and_names_its_record(way: Way) -> None:
@@ -280,9 +281,9 @@ def broken(lab: Lab, image: str, stale: str) -> Path:
 def found(lab: Lab, broken: Path) -> dict[str, Result]:
     """The first of each image alone: their controls are all the same, and the others find them in the journal."""
     firsts = {task_of(broken, name).name for name in ("reward.json", "a reward over a stale one")}
-    first = pipeline.run(read.load(broken, firsts.__contains__), lab.sandbox, Options(jobs=4, own=True))
+    first = pipeline.run(read.load(broken, firsts.__contains__), lab.sandbox, Options(jobs=4, verifier=verifier_of))
     assert [result.state for result in first] == [State.RECORDED] * 2
-    return lab.run(broken, own=True)
+    return lab.run(broken, verifier=verifier_of)
 
 
 def task_of(panel: Path, name: str) -> Path:
@@ -364,7 +365,7 @@ def scripts(lab: Lab, image: str) -> tuple[Path, dict[str, Result]]:
     files = {"task.yaml": settings, "tests.json": json.dumps(lists), "gold.patch": ORACLE, "test.patch": TESTS}
     rows.task_repo(repo, 4, {**files, "eval.sh": EVAL_SH})
     shutil.move(imported(lab, repo) / "acme__ledger-4", panel)
-    return panel, lab.run(panel, own=True)
+    return panel, lab.run(panel, verifier=verifier_of)
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ def test_every_kind_of_evidence_fits(case: str) -> None:
     evidence = make()
     content = outcomes_json(evidence)
     fit("outcomes", content)
-    made_from = replace(INPUTS, source="d" * 64) if evidence.own else INPUTS
+    made_from = replace(INPUTS, source="d" * 64) if evidence.verifier else INPUTS
     fit("repair", repair_json(rules.repair_of(evidence, made_from, policy), sha256(content)))
 
 

@@ -32,7 +32,7 @@ def look(directory: Path) -> Examined:
 def write_own(directory: Path, own: tuple[float, float], seen: records.Seen | None = None) -> None:
     panel, task = records.load(directory)
     found = records.evidence(task, panel.policy, seen or {}, seen or {})
-    records.write_evidence(panel, task, replace(found, own=own))
+    records.write_evidence(panel, task, replace(found, verifier=own))
 
 
 # ---- the entry patch
@@ -138,16 +138,16 @@ def test_a_record_with_rewards_is_rebuilt(
 def test_a_task_that_the_controls_refuse_keeps_their_reasons(make_task: MakeTask) -> None:
     directory = make_task()
     panel, task = records.load(directory)
-    found = replace(records.evidence(task, panel.policy, {}, {ADD: records.FAILED}), own=(0.0, 0.0))
+    found = replace(records.evidence(task, panel.policy, {}, {ADD: records.FAILED}), verifier=(0.0, 0.0))
     decision = rules.final_decision(found, panel.policy)
-    assert decision == rules.final_decision(replace(found, own=None), panel.policy)
+    assert decision == rules.final_decision(replace(found, verifier=None), panel.policy)
     assert Rule.OWN_VERIFIER not in {reason.rule for reason in decision.reasons}
 
 
 def test_a_confirmation_that_fails_is_not_the_verifiers_reason(make_task: MakeTask) -> None:
     panel, task = records.load(make_task())
     found = records.evidence(task, panel.policy, LOST, LOST, {ADD: records.FAILED})
-    decision = rules.final_decision(replace(found, own=(0.0, 1.0)), panel.policy)
+    decision = rules.final_decision(replace(found, verifier=(0.0, 1.0)), panel.policy)
     assert {reason.rule for reason in decision.reasons} == {Rule.NOT_CONFIRMED}
 
 
@@ -184,7 +184,7 @@ def test_rewards_that_are_added_to_a_record_are_found(make_task: MakeTask) -> No
     directory = make_task()
     records.write(directory)
     before = (directory / "outcomes.json").read_bytes()
-    forged = outcomes_json(replace(read_outcomes(before), own=(0.0, 1.0)))
+    forged = outcomes_json(replace(read_outcomes(before), verifier=(0.0, 1.0)))
     record = (directory / "repair.json").read_bytes().replace(sha256(before).encode(), sha256(forged).encode())
     records.overwrite(directory / "outcomes.json", forged)
     records.overwrite(directory / "repair.json", record)

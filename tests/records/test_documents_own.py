@@ -27,7 +27,7 @@ def found(own: tuple[float, float] | None = None, template: tuple[str, ...] = ()
     empty = run({"f": failed, "p": passed}, 1, template=template)
     oracle = run({"f": passed, "p": passed}, template=template)
     seen = table.build(["f"], ["p"], [empty], [oracle])
-    return Evidence("calc-1", "0.1.0", Image("sha256:1"), (empty,), (oracle,), seen, own=own)
+    return Evidence("calc-1", "0.1.0", Image("sha256:1"), (empty,), (oracle,), seen, verifier=own)
 
 
 def record(evidence: Evidence, inputs: Inputs = INPUTS) -> bytes:
@@ -100,7 +100,7 @@ def test_rewards_are_in_both_files_and_read_back_byte_for_byte(own: tuple[float,
 def test_without_a_verifier_neither_file_names_it() -> None:
     assert b"own" not in outcomes_json(found())
     assert b"own" not in record(found())
-    assert read_outcomes(outcomes_json(found())).own is None
+    assert read_outcomes(outcomes_json(found())).verifier is None
 
 
 def test_rewards_as_they_should_be_are_all_that_they_add() -> None:
@@ -165,7 +165,7 @@ def test_any_evidence_with_them_reads_back(
     def spelt(runs: tuple[Run, ...]) -> tuple[Run, ...]:
         return tuple(replace(run, template=template) for run in runs)
 
-    whole = replace(evidence, own=own, empty=spelt(evidence.empty), confirm_oracle=spelt(evidence.confirm_oracle))
+    whole = replace(evidence, verifier=own, empty=spelt(evidence.empty), confirm_oracle=spelt(evidence.confirm_oracle))
     content = outcomes_json(whole)
     assert read_outcomes(content) == whole
     assert outcomes_json(read_outcomes(content)) == content

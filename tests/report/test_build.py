@@ -51,7 +51,7 @@ def mixed(make_task: MakeTask) -> Path:
 
 
 def test_each_task_has_the_row_that_the_run_table_has(mixed: Path) -> None:
-    rows = [(t.name, t.word, t.f2p, t.p2p, t.dropped, t.note) for t in page_of(mixed).tasks]
+    rows = [(t.name, t.word, t.f2p, t.p2p, t.dropped, t.note) for t in (view.task for view in page_of(mixed).tasks)]
     assert rows == [
         ("calc-1", "clean", (1, 1), (12, 12), 0, ""),
         ("calc-2", "repaired", (1, 1), (12, 11), 1, "not collected"),
@@ -63,7 +63,7 @@ def test_each_task_has_the_row_that_the_run_table_has(mixed: Path) -> None:
             0,
             "1 F2P do not pass with the reference (AssertionError at calc.py:2)",
         ),
-        ("calc-4", "not run", None, None, None, "no repair.json: run `repair run`"),
+        ("calc-4", "not run", None, None, 0, "no repair.json: run `repair run`"),
     ]
 
 
@@ -76,12 +76,12 @@ def test_the_gate_is_the_gate(mixed: Path) -> None:
 def test_a_part_of_a_panel_has_no_gate(mixed: Path) -> None:
     page = build.page(read.load(mixed, "calc-1".__eq__), whole=False)
     assert page.gate.passed is None
-    assert [task.name for task in page.tasks] == ["calc-1"]
+    assert [view.task.name for view in page.tasks] == ["calc-1"]
 
 
 def test_a_panel_without_any_record(make_task: MakeTask) -> None:
     page = page_of(make_task().parent)
-    assert [task.word for task in page.tasks] == ["not run"]
+    assert [view.task.word for view in page.tasks] == ["not run"]
     assert (page.causes, page.flaky, page.gate.passed) == ((), (), False)
 
 
@@ -99,11 +99,11 @@ def test_a_record_that_is_not_sound_counts_for_nothing(
     place = mixed / "calc-2" / file
     records.overwrite(place, place.read_bytes().replace(b"repaired", b"clean") if content is None else content)
     page = page_of(mixed)
-    task = page.tasks[1]
-    assert (task.word, task.f2p, task.dropped) == (word, None, None)
-    assert detail in task.note
-    assert detail in opened(task)["details"][0]
-    assert (opened(task)["tests"] is not None) == tests
+    view = page.tasks[1]
+    assert (view.task.word, view.task.f2p, view.task.p2p) == (word, None, None)
+    assert detail in view.task.note
+    assert detail in opened(view)["details"][0]
+    assert (opened(view)["tests"] is not None) == tests
     assert "not collected" not in [cause.cause for cause in page.causes]
     assert page.gate.sum == "1 clean + 0 repaired = 1 ≥ 1"
 
@@ -167,7 +167,7 @@ def test_flaky_ids_have_their_rates(
     (panel / "panel.toml").write_text('name = "test"\n[policy]\nmin_p2p = 0\nrepeats = 3\n')
     write_runs(make_task("calc-1"), empty, oracle)
     page = page_of(panel)
-    assert page.tasks[0].word == word
+    assert page.tasks[0].task.word == word
     assert page.flaky == ((FlakyView("calc-1", KEEP, rates),) if rates else ())
     assert (page.flaky_ids, page.tasks[0].flaky) == (len(rates), len(rates))
 
@@ -202,7 +202,7 @@ def write_log(panel: Path, task: str, label: str, content: bytes) -> Path:
 )
 def test_the_logs_of_failed_controls_are_shown(mixed: Path, task: str, label: str, shown: list[str]) -> None:
     write_log(mixed, task, label, b"Killed\n")
-    found = {view.name: opened(view) for view in page_of(mixed).tasks}
+    found = {view.task.name: opened(view) for view in page_of(mixed).tasks}
     assert [control for control, _ in found[task]["logs"]] == shown
     assert all(text == "Killed" for _, text in found[task]["logs"])
 
@@ -226,7 +226,7 @@ def test_a_log_that_leads_out_of_the_panel_is_not_shown(mixed: Path, tmp_path: P
 
 def test_a_task_that_could_not_be_observed_says_where_to_look(mixed: Path) -> None:
     write_log(mixed, "calc-4", "empty-1", b"Killed\n")
-    note = page_of(mixed).tasks[3].note
+    note = page_of(mixed).tasks[3].task.note
     assert note == "empty ran and left no record: see the log, then `repair run`"
 
 

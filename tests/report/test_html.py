@@ -14,6 +14,7 @@ import pytest
 
 from repair import rules, words
 from repair.model import Evidence, Image, ListName, Outcome, Policy, Row, Rule, Run, Table, Verdict
+from repair.records.summary import Summary
 from repair.report.page import data as report_page_data
 from repair.report.page import html
 from repair.report.page.html import CauseView, FlakyView, GateView, Page, Share, TaskView
@@ -74,7 +75,7 @@ class Seen(HTMLParser):
 
 def task(name: str = "ledger-1", word: str = "clean", note: str = "") -> TaskView:
     data = report_page_data.task_json(report_page_data.Opened(name, word, "registry.example/ledger:1"))
-    return TaskView(name, word, data, (3, 2), (1200, 1188), 13, note=note)
+    return TaskView(Summary(name, word, f2p=(3, 2), p2p=(1200, 1188), dropped=13, note=note), data)
 
 
 def page(*tasks: TaskView, **more: Any) -> Page:
@@ -317,7 +318,7 @@ def test_a_patch_that_does_not_apply_leaves_no_outcomes() -> None:
 def test_facts_say_what_ran() -> None:
     found = evidence(Row("f", F2P, FAILED, PASSED), again=(Row("f", F2P, FAILED, PASSED),))
     odd = Run("sha256:1", None, {}, "no\x1b such file", ("a::b",), ("a coverage floor",))
-    document = opened(replace(found, empty=(odd, odd), own=(0.0, 1.0)))
+    document = opened(replace(found, empty=(odd, odd), verifier=(0.0, 1.0)))
     facts = dict(document["facts"])
     assert facts["empty 2/2"] == "not run (a coverage floor; set aside: a::b; no\\x1b such file)"
     assert facts["oracle"] == "exit 1"

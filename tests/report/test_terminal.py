@@ -12,21 +12,33 @@ from repair import rules, words
 from repair.model import Decision, Evidence, Finding, Image, ListName, Observed, Outcome, Rule, Run, Table, Verdict
 from repair.panel.inputs import inputs
 from repair.records import summary
+from repair.records.summary import Summary
 from repair.report import terminal
-from repair.report.terminal import Line
 from tests.conftest import MakeTask
 from tests.support import records
 
 HOSTILE = "a\x1b[2J\x1b]0;x\x07b\u202ec\nd\te\r\x9bf\u2066"
 
 LINES = [
-    Line("wordtools-1-acronyms", "clean", (2, 2), (31, 31), 0),
-    Line(
-        "wordtools-2-indent", "repaired", (1, 1), (1900, 1887), 13, "tests/test_meta.py: ModuleNotFoundError: pretend"
+    Summary("wordtools-1-acronyms", "clean", f2p=(2, 2), p2p=(31, 31)),
+    Summary(
+        "wordtools-2-indent",
+        "repaired",
+        f2p=(1, 1),
+        p2p=(1900, 1887),
+        dropped=13,
+        note="tests/test_meta.py: ModuleNotFoundError: pretend",
     ),
-    Line("ledger-3", "refused", (2, 0), (12, 9), 3, "2 F2P do not pass with the reference (ModuleNotFoundError: lxml)"),
-    Line("ledger-4", "failed", note="the image has no directory /testbed"),
-    Line("ledger-5", "not-run"),
+    Summary(
+        "ledger-3",
+        "refused",
+        f2p=(2, 0),
+        p2p=(12, 9),
+        dropped=3,
+        note="2 F2P do not pass with the reference (ModuleNotFoundError: lxml)",
+    ),
+    Summary("ledger-4", "failed", note="the image has no directory /testbed"),
+    Summary("ledger-5", "not-run"),
 ]
 
 
@@ -45,7 +57,7 @@ def test_piped_table_cuts_nothing() -> None:
 
 @pytest.mark.parametrize("width", [1, 10, 40, 60, 79, 80, 81, 120])
 def test_table_fits_its_terminal(width: int) -> None:
-    long = replace(LINES[1], task="x" * 100)
+    long = replace(LINES[1], name="x" * 100)
     for lines in (LINES, [*LINES, long], []):
         table = terminal.closing_table(lines, width)
         assert table.endswith("\n")
@@ -63,14 +75,14 @@ def test_notes_go_below_where_they_have_no_room() -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_table_fits_where_letters_are_two_columns_wide(width: int) -> None:
-    lines = [replace(LINES[1], task="任務-1", note="模組" * 60), replace(LINES[2], note="e\u0301" * 60)]
+    lines = [replace(LINES[1], name="任務-1", note="模組" * 60), replace(LINES[2], note="e\u0301" * 60)]
     table = terminal.closing_table(lines, width)
     assert max(cell_len(line) for line in table.splitlines()) <= width
 
 
 @pytest.mark.parametrize("width", [None, 40, 80, 200])
 def test_names_and_notes_cannot_steer_the_terminal(width: int | None) -> None:
-    table = terminal.closing_table([replace(LINES[1], task=HOSTILE, note=HOSTILE)], width)
+    table = terminal.closing_table([replace(LINES[1], name=HOSTILE, note=HOSTILE)], width)
     assert len(table.splitlines()) == (2 if width != 40 and width != 80 else 3)
     assert all(line.isprintable() for line in table.splitlines())
 
@@ -210,7 +222,7 @@ def test_page_of_a_task_whose_own_verifier_was_asked(
 ) -> None:
     directory = make_task()
     panel, task = records.load(directory)
-    found = replace(records.evidence(task, panel.policy, {}, {}), own=rewards)
+    found = replace(records.evidence(task, panel.policy, {}, {}), verifier=rewards)
     decision = rules.repair_of(found, inputs(task), panel.policy).decision
     page = terminal.page("calc-1", found.table, decision, found).splitlines()
     assert page[0] == f"calc-1: {verdict}"

@@ -59,7 +59,7 @@ def write(
 def write_evidence(panel: Panel, task: Task, found: Evidence) -> None:
     workspace = Workspace(panel, "test")
     outcomes = outcomes_json(found)
-    made_from = inputs(task) if found.own is None else replace(inputs(task), source=source_digest(task))
+    made_from = inputs(task) if found.verifier is None else replace(inputs(task), source=source_digest(task))
     record = repair_json(rules.repair_of(found, made_from, panel.policy), sha256(outcomes))
     with workspace.task_lock(task, lambda: True):
         workspace.save(task, outcomes, record)

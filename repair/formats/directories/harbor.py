@@ -19,7 +19,8 @@ from repair.formats.directories import files, harbor_script
 from repair.formats.raw import lists
 from repair.formats.raw.json_text import replace_values
 from repair.formats.rows import multi_swebench, swe_gym, swe_rebench, swe_smith, swebench, swebench_live, swebench_pro
-from repair.outcomes.rewards import Verifier
+from repair.model import Verifier
+from repair.outcomes.rewards import DIRECTORIES, REWARDS
 from repair.panel import read
 
 SETTINGS, CONFIG, INSTRUCTION, DOCKERFILE = "task.toml", "tests/config.json", "instruction.md", "environment/Dockerfile"
@@ -287,6 +288,8 @@ def verifier(directory: Path) -> Verifier | None:
     return Verifier(
         files=tuple((f"/tests/{file.name}", file.content, file.mode) for file in files.tree(directory, "tests")),
         command=("bash", f"/{harbor_script.NAME}"),
+        rewards=REWARDS,
+        directories=DIRECTORIES,
         env=_env(settings)[0],
         timeout=float(timeout),
     )

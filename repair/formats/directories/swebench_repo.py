@@ -19,7 +19,7 @@ from repair.formats.directories import files
 from repair.formats.raw import lists
 from repair.formats.raw.json_text import replace_values
 from repair.formats.rows import swebench
-from repair.outcomes.rewards import Verifier
+from repair.model import Verifier
 
 ROOT, FOLDER, SETTINGS, TESTS = "sweb.yaml", "tasks", "task.yaml", "tests.json"
 LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")

@@ -28,8 +28,9 @@ from repair.formats.base import (
     text,
 )
 from repair.formats.raw import lists
+from repair.model import Verifier
 from repair.outcomes.frameworks.commands import calls
-from repair.outcomes.rewards import BEGIN, END, Verifier
+from repair.outcomes.rewards import BEGIN, END
 from repair.panel import patches
 
 COMMON = ("repo", "instance_id", "base_commit", "patch", "test_patch", "problem_statement")

@@ -20,7 +20,7 @@ from repair.panel import read
 from repair.panel.inputs import effective, tree_digest
 from repair.panel.read import OUTCOMES, RECORD
 from repair.records import gate, summary
-from repair.records.check import MINT, Examined, Soundness, examine
+from repair.records.check import MINT, Examined, examine
 from repair.records.diff import compare as comparison
 from repair.records.diff import revisions
 from repair.records.diff.compare import LINK, OWN, UNREADABLE, Change, Changed, Diff, Side, State, Status, Unseen
@@ -285,8 +285,8 @@ def _state(found: Examined, links: dict[str, str]) -> State:
     keys = {key: inline(value) for key, value in effective(task).items() if key not in LISTS}
     if found.evidence is not None:
         keys |= {"image id": found.evidence.image.id, "image digest": found.evidence.image.digest or "null"}
-        if found.evidence.own is not None:
-            keys[OWN] = "empty {:g}, oracle {:g}".format(*found.evidence.own)
+        if found.evidence.verifier is not None:
+            keys[OWN] = "empty {:g}, oracle {:g}".format(*found.evidence.verifier)
     return State(
         task.instance_id,
         _status(found),
@@ -301,16 +301,8 @@ def _state(found: Examined, links: dict[str, str]) -> State:
 
 def _status(found: Examined) -> Status:
     """A task as the gate sees it."""
-    admitted = bool(gate.judge([found], 0).admitted)
-    sound = found.soundness is Soundness.SOUND and found.decision is not None
-    word = found.decision.verdict if sound and found.decision is not None else found.soundness
-    why = "" if admitted else gate.why_not(found).removeprefix(f"{word}: ")
-    edited = found.soundness in (Soundness.EDITED, Soundness.INCONSISTENT)
-    if found.decision is None or found.table is None:
-        return Status(word, admitted, why, edited)
-    f2p, p2p = summary.counts(found.table, found.decision)
-    dropped = sum(len(finding.ids) for finding in found.decision.dropped)
-    return Status(word, admitted, why, edited, f2p, p2p, dropped, summary.note(found.decision))
+    task = summary.of_record(found)
+    return Status(task.word, task.admitted, task.why, task.edited, task.f2p, task.p2p, task.dropped, task.note)
 
 
 def _digests(task: Task) -> dict[str, str]:

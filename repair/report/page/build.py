@@ -15,6 +15,7 @@ from repair.records.causes import rank
 from repair.records.check import Examined, Soundness, examine
 from repair.records.documents import policy_document
 from repair.records.gate import judge
+from repair.records.summary import Summary
 from repair.report.page.data import Log, Opened, task_json
 from repair.report.page.html import CauseView, FlakyView, GateView, Page, Share, TaskView
 from repair.text import shown_line
@@ -38,7 +39,7 @@ def page(panel: Panel, *, whole: bool = True) -> Page:
     """The page of a panel's tasks. Where they are not the `whole` panel, its gate is not judged."""
     seen = [_seen(panel, task) for task in panel.tasks]
     gate = judge([task.found for task in seen], panel.min_tasks)
-    causes = rank((task.view.name, finding) for task in seen for finding in task.findings)
+    causes = rank((task.view.task.name, finding) for task in seen for finding in task.findings)
     images = {task.instance_id: task.image for task in panel.tasks}
     flaky = [one for task in seen for one in task.flaky]
     number = len(panel.tasks)
@@ -67,20 +68,13 @@ def _seen(panel: Panel, task: Task) -> _Seen:
     word = _word(found)
     logs = tuple(_logs(panel, task, word))
     opened = Opened(task.instance_id, word, task.image, _details(found, logs), evidence, decision, logs)
-    view = TaskView(task.instance_id, word, task_json(opened), note="; ".join(opened.details))
     brief = replace(found, table=None, evidence=None, decision=decision and _brief(decision))
     if found.soundness is not Soundness.SOUND or evidence is None or decision is None:
-        return _Seen(view, brief, (), ())
-    f2p, p2p = summary.counts(evidence.table, decision)
+        short = Summary(task.instance_id, word, note="; ".join(opened.details))
+        return _Seen(TaskView(short, task_json(opened)), brief, (), ())
+    short = summary.of_decision(task.instance_id, evidence.table, decision)
     flaky = tuple(FlakyView(task.instance_id, test, rates) for test, rates in rules.flaky(evidence))
-    view = replace(
-        view,
-        f2p=f2p,
-        p2p=p2p,
-        dropped=sum(len(finding.ids) for finding in decision.dropped),
-        flaky=len(flaky),
-        note=summary.note(decision),
-    )
+    view = TaskView(short, task_json(opened), len(flaky))
     return _Seen(view, brief, (*decision.reasons, *decision.dropped), flaky[:FLAKY])
 
 

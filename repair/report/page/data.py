@@ -85,8 +85,8 @@ def _facts(task: Opened) -> list[tuple[str, str]]:
         facts.append(("confirmation", f"{word}: both controls ran again on the trimmed lists"))
         facts += _runs("confirmation, empty", evidence.confirm_empty)
         facts += _runs("confirmation, oracle", evidence.confirm_oracle)
-    if evidence.own is not None:
-        facts.append(("own verifier", f"empty {evidence.own[0]:g}, oracle {evidence.own[1]:g}"))
+    if evidence.verifier is not None:
+        facts.append(("own verifier", f"empty {evidence.verifier[0]:g}, oracle {evidence.verifier[1]:g}"))
     return facts
 
 

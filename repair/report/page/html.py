@@ -14,6 +14,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from repair.records.summary import Summary
 from repair.report.page.data import script_json
 from repair.text import printable
 from repair.words import FLAKY, GATE_MET, GATE_NOT_MET, LETTERS, NO_OUTCOME, OUTCOMES, STATES
@@ -34,19 +35,14 @@ class GateView:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One row of the task table: counts are (listed, kept), None where nothing is decided.
+    """One row of the task table, with the number of its flaky ids.
 
     `data` is the task's own page, JSON that is safe in a script element: see `repair.report.page.data`.
     """
 
-    name: str
-    word: str
+    task: Summary
     data: str
-    f2p: tuple[int, int] | None = None
-    p2p: tuple[int, int] | None = None
-    dropped: int | None = None
     flaky: int = 0
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,7 @@ def render(page: Page) -> str:
             headline=headline(page.gate),
             segments=segments(page),
             causes=page.causes[:CAUSES],
-            labels=labels([task.name for task in page.tasks]),
+            labels=labels([view.task.name for view in page.tasks]),
             states=STATES,
             outcomes=[(LETTERS[outcome], str(outcome), OUTCOMES[outcome]) for outcome in LETTERS],
             words=script_json(
@@ -152,7 +148,7 @@ def headline(gate: GateView) -> str:
 
 def segments(page: Page) -> tuple[Segment, ...]:
     """The bar over the panel's tasks in the order of `STATES`; words that nobody has to hear of only where they are."""
-    words = [task.word for task in page.tasks]
+    words = [view.task.word for view in page.tasks]
     parts, begin = [], 0.0
     for word in STATES:
         number = words.count(word)
