@@ -125,3 +125,8 @@ def _item(key: str, value: Any, depth: int) -> str:
 
 def _lines(items: Iterable[str], depth: int) -> str:
     return "[\n" + ",\n".join(" " * (depth + 1) + item for item in items) + "\n" + " " * depth + "]"
+
+
+def clean(text: str) -> str:
+    """Text that every encoder takes: lone surrogates spelt as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

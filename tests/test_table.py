@@ -248,7 +248,7 @@ def test_groups_that_overlap_across_the_lists(
 def resolved(ids: Sequence[str], outcome: Outcome) -> Run:
     """A run that collected one test, whose id begins at the rootdir or at the working directory."""
     item = Item(other="sub/test_a.py::T::test_m", groups=())
-    seen = lookup.Seen({"test_a.py::T::test_m": (outcome, "")}, {"test_a.py::T::test_m": item})
+    seen = lookup.Seen({"test_a.py::T::test_m": Observed(outcome, "")}, {"test_a.py::T::test_m": item})
     return run(lookup.resolve(ids, seen))
 
 

@@ -117,7 +117,7 @@ def judge_pytest(
     _refuse_lack_of_space(result, [report])
     outcomes = _agree(seen, report, status, result)
     for test in deadly:
-        outcomes[test] = (Outcome.ERROR, "the run ended twice inside this test")
+        outcomes[test] = Observed(Outcome.ERROR, "the run ended twice inside this test")
     template = control.task.id_template
     flags = _flags(status, outcomes, bool(seen.broken), report)
     shown = lookup.of_record(seen, outcomes, template)
@@ -201,17 +201,16 @@ def _read_report(file: Path, result: Attempt) -> junit.Report:
     return report
 
 
-def _agree(
-    seen: plugin_log.Record, report: junit.Report, status: int, result: Attempt
-) -> dict[str, tuple[Outcome, str]]:
+def _agree(seen: plugin_log.Record, report: junit.Report, status: int, result: Attempt) -> dict[str, Observed]:
     """Each test's outcome by the record and the report, the worse of the two; raises where they contradict.
 
     A report cannot tell an unexpected pass from a pass, and shows a skip in teardown as a skip: no contradiction.
     """
     reported = lookup.by_node_id(report.cases)
-    outcomes: dict[str, tuple[Outcome, str]] = {}
+    outcomes: dict[str, Observed] = {}
     for test in sorted(seen.outcomes.keys() | reported.keys()):
-        ours, cause = seen.outcomes.get(test, (Outcome.MISSING, ""))
+        own = seen.outcomes.get(test, Observed(Outcome.MISSING))
+        ours = own.outcome
         theirs = reported.get(test, Outcome.MISSING)
         if test in seen.late_skips and theirs is Outcome.SKIPPED:
             theirs = Outcome.PASSED
@@ -220,14 +219,14 @@ def _agree(
                 f"the plugin's record says {ours} of {printable(test)} and the report {theirs}",
                 f"find what changes reports (a conftest, a plugin); see {result.directory}",
             )
-        outcome = ours if theirs in (Outcome.PASSED, Outcome.MISSING) or ours.severity >= theirs.severity else theirs
-        outcomes[test] = (outcome, cause)
+        worse = theirs not in (Outcome.PASSED, Outcome.MISSING) and theirs.severity > ours.severity
+        outcomes[test] = replace(own, outcome=theirs) if worse else own
     _refuse_contradiction(status, outcomes)
     return outcomes
 
 
-def _refuse_contradiction(status: int, outcomes: Mapping[str, tuple[Outcome, str]]) -> None:
-    bad = [test for test, (outcome, _) in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
+def _refuse_contradiction(status: int, outcomes: Mapping[str, Observed]) -> None:
+    bad = [test for test, seen in outcomes.items() if seen.outcome in (Outcome.FAILED, Outcome.ERROR)]
     if status == 0 and bad:
         raise NoEvidence(
             f"exit status 0 although tests failed: {some(bad)}",
@@ -235,10 +234,8 @@ def _refuse_contradiction(status: int, outcomes: Mapping[str, tuple[Outcome, str
         )
 
 
-def _flags(
-    status: int, outcomes: Mapping[str, tuple[Outcome, str]], broken: bool, *reports: junit.Report
-) -> tuple[str, ...]:
-    bad = broken or any(outcome in (Outcome.FAILED, Outcome.ERROR) for outcome, _ in outcomes.values())
+def _flags(status: int, outcomes: Mapping[str, Observed], broken: bool, *reports: junit.Report) -> tuple[str, ...]:
+    bad = broken or any(seen.outcome in (Outcome.FAILED, Outcome.ERROR) for seen in outcomes.values())
     flags = {flag for report in reports for flag in report.flags}
     if any(case.no_space for report in reports for case in report.cases):
         flags.add("a test that does not pass says that no space was left")
@@ -268,7 +265,7 @@ def judge_reports(control: Control, image: Image, result: Attempt) -> Run:
     cases = [case for report in reports for case in report.cases]
     choice = _choose(control, cases)
     seen = lookup.of_cases(cases, choice.template, control.task.framework)
-    outcomes = {test: (outcome, "") for test, outcome in junit.outcomes(cases).items()}
+    outcomes = {test: Observed(outcome) for test, outcome in junit.outcomes(cases).items()}
     _refuse_cut_short(status, cases, result)
     _refuse_contradiction(status, outcomes)
     flags = tuple(sorted({*_flags(status, outcomes, False, *reports), *choice.flags}))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import json
 import re
 import xml.etree.ElementTree as ET
 import zlib
@@ -21,8 +22,8 @@ from xml.parsers import expat
 import junitparser
 
 from repair.errors import ReportError
-from repair.model import Outcome, worst
-from repair.text import first_line, printable, says_no_space
+from repair.model import Observed, Outcome, worst
+from repair.text import clean, first_line, printable, says_no_space
 
 MAX_BYTES = 256 << 20  # of one report, unpacked
 MAX_DEPTH = 200
@@ -76,6 +77,17 @@ class Case:
     def id(self) -> str:
         """`classname::name`, the id outside pytest; the name alone where no class is given."""
         return f"{self.classname}::{self.name}" if self.classname else self.name
+
+    @property
+    def pytest_id(self) -> str | None:
+        """The pytest node id that our plugin wrote into the case; None where it wrote none."""
+        if self.node_id is None:
+            return None
+        try:
+            test = json.loads(self.node_id)
+        except ValueError:
+            return None
+        return clean(test) if isinstance(test, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +273,7 @@ def _forget(element: ET.Element, path: list[ET.Element]) -> None:
 
 def _case(element: ET.Element, path: list[ET.Element]) -> Case:
     case: junitparser.TestCase = junitparser.TestCase.fromelem(element)  # type: ignore[no-untyped-call]
-    outcome, cause = _judge(element, case)
+    seen = _judge(element, case)
     node_id = next((p.get("value") for p in element.iterfind("properties/property") if p.get("name") == NODE_ID), None)
     suite = next((parent for parent in reversed(path) if parent.tag == "testsuite"), element)
     name = "" if suite is element else suite.get("name", "")
@@ -269,13 +281,13 @@ def _case(element: ET.Element, path: list[ET.Element]) -> Case:
     return Case(
         case.classname or "",
         case.name or "",
-        outcome,
-        cause,
+        seen.outcome,
+        seen.cause,
         node_id,
         element.get("class") or case.classname or "",
         name,
         file,
-        outcome is not Outcome.PASSED and any(map(says_no_space, _texts(element))),
+        seen.outcome is not Outcome.PASSED and any(map(says_no_space, _texts(element))),
     )
 
 
@@ -286,7 +298,7 @@ def _texts(element: ET.Element) -> Iterator[str]:
         yield from child.attrib.values()
 
 
-def _judge(element: ET.Element, case: junitparser.TestCase) -> tuple[Outcome, str]:
+def _judge(element: ET.Element, case: junitparser.TestCase) -> Observed:
     """The outcome that a testcase's children and status say together; the failure wins over what stands beside it."""
     results = [result for result in case.result if isinstance(result, Result)]
     found = [_judge_result(result, element) for result in results]
@@ -296,34 +308,34 @@ def _judge(element: ET.Element, case: junitparser.TestCase) -> tuple[Outcome, st
             continue
         if tag in _RERUNS:
             if not results:
-                found.append((Outcome.FAILED, f"<{tag}> without a final result"))
+                found.append(Observed(Outcome.FAILED, f"<{tag}> without a final result"))
         else:
-            found.append((Outcome.ERROR, f"unknown element <{printable(tag)[:60]}>"))
+            found.append(Observed(Outcome.ERROR, f"unknown element <{printable(tag)[:60]}>"))
     if not found:
         for attribute in ("status", "result"):
             value = element.get(attribute, "").strip()
             outcome = _STATUS.get(value.lower(), Outcome.ERROR)
             if outcome is not Outcome.PASSED:
-                found.append((outcome, f"{attribute}={printable(value)[:60]}"))
-    return max(found, key=lambda pair: pair[0].severity, default=(Outcome.PASSED, ""))
+                found.append(Observed(outcome, f"{attribute}={printable(value)[:60]}"))
+    return max(found, key=lambda one: one.outcome.severity, default=Observed(Outcome.PASSED))
 
 
 _GO_PROGRESS = re.compile(r"\A(?:=== \w+ .*\n)+")  # gotestsum gives all that the test printed
 
 
-def _judge_result(result: Result, element: ET.Element) -> tuple[Outcome, str]:
+def _judge_result(result: Result, element: ET.Element) -> Observed:
     message, kind = result.message or "", result.type or ""
     text = first_line(_GO_PROGRESS.sub("", (message or result._elem.text or "")[:MAX_CAUSE]))
     if not isinstance(result, junitparser.Skipped):
         # of what failed its type says enough: messages hold values that differ from run to run
         cause = first_line(kind) if kind and not kind.endswith(("ImportError", "ModuleNotFoundError")) else text
         failed = isinstance(result, junitparser.Failure) or kind == "UnexpectedSuccess"  # the latter: xmlrunner
-        return (Outcome.FAILED if failed else Outcome.ERROR), cause or first_line(kind)
+        return Observed(Outcome.FAILED if failed else Outcome.ERROR, cause or first_line(kind))
     if kind in ("pytest.xfail", "XFAIL") or (not kind and message == "expected test failure"):  # the latter: pytest 3
-        return Outcome.XFAILED, text
+        return Observed(Outcome.XFAILED, text)
     if element.get("status", "").lower() == "notrun" and not re.match(r"SKIP_|Disabled|$", message):
-        return Outcome.ERROR, text  # ctest writes a binary that is missing or a fixture that failed as a skip
-    return Outcome.SKIPPED, text
+        return Observed(Outcome.ERROR, text)  # ctest writes a binary that is missing or a fixture that failed as a skip
+    return Observed(Outcome.SKIPPED, text)
 
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

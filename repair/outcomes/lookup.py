@@ -7,7 +7,6 @@ members; one that names nothing is missing and never guessed into another.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 from repair.model import Observed, Outcome, worst
 from repair.outcomes.junit import Case
-from repair.outcomes.plugin_log import Item, Record, clean
-from repair.outcomes.spelling import Template, node_id, spellings
-from repair.text import printable
+from repair.outcomes.plugin_log import Item, Record
+from repair.outcomes.spelling import Template, spellings
+from repair.text import clean, printable
 
-NOT_RUN = "collected, but not run: the repo's own options deselect it"
+NOT_RUN = Observed(Outcome.MISSING, "collected, but not run: the repo's own options deselect it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,12 @@ class Seen:
     `ids` is how a list names all that was collected.
     """
 
-    outcomes: Mapping[str, tuple[Outcome, str]]
+    outcomes: Mapping[str, Observed]
     items: Mapping[str, Item] = field(default_factory=dict)
-    broken: Mapping[str, tuple[Outcome, str]] = field(default_factory=dict)
+    broken: Mapping[str, Observed] = field(default_factory=dict)
     nofile: frozenset[str] = frozenset()
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    holders: Mapping[str, tuple[Outcome, str]] = field(default_factory=dict)
+    holders: Mapping[str, Observed] = field(default_factory=dict)
     members: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
 
@@ -48,9 +47,9 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
     known what their reports leave out: of a unittest whose subtests failed they hold these alone, and of a class or
     suite whose set-up failed only that.
     """
-    found: dict[str, tuple[Outcome, str]] = {}
+    found: dict[str, Observed] = {}
     aliases: dict[str, dict[str, None]] = {}
-    holders: dict[str, tuple[Outcome, str]] = {}
+    holders: dict[str, Observed] = {}
     named: set[str] = set()  # what an id may name by itself
     ids: set[str] = set()
     tells_apart = "{name}" in template[0] and ("{class" in template[0] or "{test}" in template[0])
@@ -65,7 +64,7 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
             continue
         ids.add(spelt[0])
         real = spelt[0] if tells_apart or not case.classname else clean(whole.id)
-        _merge(found, real, (case.outcome, case.cause))
+        _merge(found, real, Observed(case.outcome, case.cause))
         for other in dict.fromkeys([*spelt, *(clean(test) for test in spellings(template, case))]):
             if other == real:
                 named.add(real)
@@ -87,20 +86,20 @@ _SUBTEST = re.compile(r"(\w+) [(\[].*", re.DOTALL)
 _HOOK = re.compile(r'"before (?:all|each)" hook\b.*', re.DOTALL)
 
 
-def _of_unittest(case: Case) -> tuple[str, tuple[Outcome, str]] | None:
+def _of_unittest(case: Case) -> tuple[str, Observed] | None:
     """The class or module whose tests did not run for what this case tells, with their outcome."""
     fixture = _FIXTURE.fullmatch(case.name) if not case.classname else None
     if fixture is not None:
-        return f"({fixture[1]}", (case.outcome, case.cause)
+        return f"({fixture[1]}", Observed(case.outcome, case.cause)
     if case.classname.startswith("unittest.loader._FailedTest"):
         package = case.classname.removeprefix("unittest.loader._FailedTest").strip(".")
-        return f"({package}.{case.name}".replace("(.", "("), (Outcome.MISSING, case.cause)
+        return f"({package}.{case.name}".replace("(.", "("), Observed(Outcome.MISSING, case.cause)
     return None
 
 
-def _of_mocha(case: Case) -> tuple[str, tuple[Outcome, str]] | None:
+def _of_mocha(case: Case) -> tuple[str, Observed] | None:
     """The suite whose tests did not run since a hook before them failed."""
-    return (f"{case.classname} ", (case.outcome, case.cause)) if _HOOK.fullmatch(case.name) else None
+    return (f"{case.classname} ", Observed(case.outcome, case.cause)) if _HOOK.fullmatch(case.name) else None
 
 
 # By framework: a case that stands for tests that did not run, as how their ids begin or what they hold.
@@ -113,20 +112,20 @@ def _without_subtest(case: Case) -> Case:
     return replace(case, name=subtest[1]) if subtest else case
 
 
-def of_record(record: Record, outcomes: Mapping[str, tuple[Outcome, str]], template: Template = ()) -> Seen:
+def of_record(record: Record, outcomes: Mapping[str, Observed], template: Template = ()) -> Seen:
     """What a pytest run shows: its record's collection, with outcomes that the report agrees to.
 
     Where the task's ids are no node ids, `template` spells them: from the node ids, since a test may write what it
     likes into its report. A test that did not run stands for an id only where none that ran does.
     """
     aliases: dict[str, list[str]] = {}
-    named = (spellings(template, _as_case(test)) for test in record.items) if template else ()
+    named = (spellings(template, _names_of(test)) for test in record.items) if template else ()
     ids = {clean(spelt[0]) for spelt in named if spelt}
     for ran in (True, False) if template else ():
         spelt: dict[str, list[str]] = {}
         for test in record.items:
             if (test in outcomes) is ran:
-                for other in spellings(template, _as_case(test)):
+                for other in spellings(template, _names_of(test)):
                     if other not in record.items:
                         spelt.setdefault(clean(other), []).append(test)
         aliases = {**spelt, **aliases}
@@ -140,27 +139,40 @@ def of_record(record: Record, outcomes: Mapping[str, tuple[Outcome, str]], templ
     )
 
 
-def _as_case(test: str) -> Case:
-    """A pytest node id as its report names it."""
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of a test by its pytest node id, as its report has them."""
+
+    classname: str
+    name: str
+    file: str
+    pytest_id: str
+    suite: str = ""
+
+    @property
+    def class_(self) -> str:
+        return self.classname
+
+
+def _names_of(test: str) -> _Names:
     path, *parts = split_id(test)
     classname = ".".join([module_name(path), *parts[:-1]])
-    name = parts[-1] if parts else test
-    return Case(classname, name, Outcome.MISSING, node_id=json.dumps(test), class_=classname, file=path)
+    return _Names(classname, parts[-1] if parts else test, path, test)
 
 
 def by_node_id(cases: Iterable[Case]) -> dict[str, Outcome]:
     """A report's outcomes by the node ids that our plugin wrote into it; cases without one are left out."""
     found: dict[str, Outcome] = {}
     for case in cases:
-        test = node_id(case)
+        test = case.pytest_id
         if test is not None:
             found[test] = worst((found.get(test, case.outcome), case.outcome))
     return found
 
 
-def _merge(found: dict[str, tuple[Outcome, str]], test: str, new: tuple[Outcome, str]) -> None:
+def _merge(found: dict[str, Observed], test: str, new: Observed) -> None:
     old = found.get(test, new)
-    found[test] = max(old, new, key=lambda pair: (pair[0].severity, [-ord(c) for c in pair[1]]))
+    found[test] = max(old, new, key=lambda one: (one.outcome.severity, [-ord(c) for c in one.cause]))
 
 
 def resolve(listed: Iterable[str], seen: Seen) -> dict[str, Observed]:
@@ -176,7 +188,7 @@ def everything(seen: Seen) -> dict[str, Observed]:
 
 def unreadable(seen: Seen) -> dict[str, Observed]:
     """Files, folders and classes that gave fewer tests than they hold, or none, each with why."""
-    broken = {place: Observed(*found) for place, found in (*seen.broken.items(), *seen.holders.items())}
+    broken = {**seen.broken, **seen.holders}
     return broken | {path: Observed(Outcome.MISSING, "no such file in the image") for path in seen.nofile}
 
 
@@ -202,40 +214,38 @@ class _Index:
         test = listed if listed in self.forms else listed.replace("::()", "")
         if test in self.forms and test not in self.seen.aliases:
             real = self.forms[test]
-            outcome, cause = self.seen.outcomes.get(real, (Outcome.MISSING, NOT_RUN))
+            seen = self.seen.outcomes.get(real, NOT_RUN)
             # under another name than its own an id names a group of one: so the same test is known as the same
-            return Observed(outcome, cause, {} if real == listed else {real: outcome})
+            return seen if real == listed else replace(seen, members={real: seen.outcome})
         below = self._broken_below(test)
         if test in self.groups:
             return self._group(test, below)
         above = self._broken_above(test)
         if above is not None:
-            return Observed(*above)
+            return above
         if below:
-            return Observed(*min(below.values(), key=lambda pair: (-pair[0].severity, pair[1])))
+            return min(below.values(), key=lambda one: (-one.outcome.severity, one.cause))
         holder = nearest(test, self.seen.holders)
         if holder is not None:
-            return Observed(*self.seen.holders[holder])
+            return self.seen.holders[holder]
         path = test.split("::", 1)[0]
         if path in self.seen.nofile:
             return Observed(Outcome.MISSING, f"{printable(path)}: no such file in the image")
         return Observed(Outcome.MISSING, self._nearest(test))
 
-    def _group(self, group: str, below: Mapping[str, tuple[Outcome, str]]) -> Observed:
-        members = {
-            test: self.seen.outcomes.get(test, (Outcome.MISSING, NOT_RUN)) for test in sorted(self.groups[group])
-        }
+    def _group(self, group: str, below: Mapping[str, Observed]) -> Observed:
+        members = {test: self.seen.outcomes.get(test, NOT_RUN) for test in sorted(self.groups[group])}
         members.update(below)
-        outcome = worst(tuple(outcome for outcome, _ in members.values()))
-        cause = min(cause for found, cause in members.values() if found is outcome)
-        return Observed(outcome, cause, {test: found for test, (found, _) in members.items()})
+        outcome = worst(tuple(member.outcome for member in members.values()))
+        cause = min(member.cause for member in members.values() if member.outcome is outcome)
+        return Observed(outcome, cause, {test: member.outcome for test, member in members.items()})
 
-    def _broken_above(self, test: str) -> tuple[Outcome, str] | None:
+    def _broken_above(self, test: str) -> Observed | None:
         """The nearest collector above `test` that failed or skipped."""
         place = nearest(test, self.seen.broken)
         return None if place is None else self.seen.broken[place]
 
-    def _broken_below(self, test: str) -> dict[str, tuple[Outcome, str]]:
+    def _broken_below(self, test: str) -> dict[str, Observed]:
         return {place: found for place, found in self.seen.broken.items() if place.startswith(test + "::")}
 
     def _nearest(self, test: str) -> str:

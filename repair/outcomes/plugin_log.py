@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from repair.model import Outcome, worst
-from repair.text import first_line, normalise
+from repair.model import Observed, Outcome, worst
+from repair.text import clean, first_line, normalise
 
 MAIN = "main"
 MAX_LINE = 16 << 20  # bytes of one event
@@ -35,13 +35,13 @@ class Record:
     """What one run's events say, over all its processes.
 
     `open` are tests that began and did not end, `end` the session's own exit status (None where it never finished),
-    `broken` the collectors that failed or skipped: (id or path, outcome of what is below, cause).
+    `broken` the collectors that failed or skipped, by id or path, each with what is observed of all below.
     """
 
     items: dict[str, Item] = field(default_factory=dict)
-    outcomes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    outcomes: dict[str, Observed] = field(default_factory=dict)
     late_skips: set[str] = field(default_factory=set)
-    broken: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    broken: dict[str, Observed] = field(default_factory=dict)
     nofile: set[str] = field(default_factory=set)
     open: tuple[str, ...] = ()
     started: int = 0
@@ -105,7 +105,7 @@ class _Reader:
         record = self.record
         for test, reports in self.reports.items():
             record.outcomes[test] = found = _outcome(reports)
-            if found[0] is Outcome.PASSED and any(w == "teardown" and o == "skipped" for w, o, *_ in reports):
+            if found.outcome is Outcome.PASSED and any(w == "teardown" and o == "skipped" for w, o, *_ in reports):
                 record.late_skips.add(test)
         workers = [sorted(tests) for name, tests in self.collected.items() if name != MAIN]
         record.workers_differ = any(tests != workers[0] for tests in workers[1:])
@@ -123,13 +123,13 @@ class _Reader:
         self.record.nofile.add(path)
 
     def conftest(self, directory: str, path: str, text: str) -> None:
-        self.record.broken[directory] = (Outcome.MISSING, normalise(f"{path}: {text}"))
+        self.record.broken[directory] = Observed(Outcome.MISSING, normalise(f"{path}: {text}"))
 
     def collect(self, where: str, outcome: str, text: str) -> None:
         if outcome == "skipped":
-            self.record.broken[where] = (Outcome.SKIPPED, normalise(text.removeprefix("Skipped: ")))
+            self.record.broken[where] = Observed(Outcome.SKIPPED, normalise(text.removeprefix("Skipped: ")))
         elif outcome == "failed":
-            self.record.broken[where] = (Outcome.MISSING, of_collection(where, text))
+            self.record.broken[where] = Observed(Outcome.MISSING, of_collection(where, text))
         else:
             raise ValueError(outcome)
 
@@ -204,32 +204,27 @@ def _item(test: str, other: str | None, lengths: list[int]) -> Item:
     return Item(other, tuple(groups))
 
 
-def _outcome(reports: list[Report]) -> tuple[Outcome, str]:
+def _outcome(reports: list[Report]) -> Observed:
     """The worst of one id's reports (when, outcome, xfail, cause), as pytest itself would count them.
 
     A failed call or subtest is `failed` though teardown also errs; a failed setup or teardown and a worker's crash
     are `error`. A rerun's earlier attempts do not count, and a skip in teardown leaves a pass a pass.
     """
-    found: list[tuple[Outcome, str]] = []
+    found: list[Observed] = []
     for when, outcome, xfail, cause in reports:
         match outcome:
             case "failed":
-                found.append((Outcome.FAILED if when == "call" else Outcome.ERROR, normalise(cause)))
+                found.append(Observed(Outcome.FAILED if when == "call" else Outcome.ERROR, normalise(cause)))
             case "skipped" if xfail:
-                found.append((Outcome.XFAILED, normalise(cause)))
+                found.append(Observed(Outcome.XFAILED, normalise(cause)))
             case "skipped" if when != "teardown":
-                found.append((Outcome.SKIPPED, normalise(cause.removeprefix("Skipped: "))))
+                found.append(Observed(Outcome.SKIPPED, normalise(cause.removeprefix("Skipped: "))))
             case "passed" if when == "call":
-                found.append((Outcome.XPASSED if xfail else Outcome.PASSED, ""))
+                found.append(Observed(Outcome.XPASSED if xfail else Outcome.PASSED))
             case _:
                 pass
-    outcome_ = worst(tuple(outcome for outcome, _ in found))
-    return outcome_, min((cause for outcome, cause in found if outcome is outcome_), default="")
-
-
-def clean(text: str) -> str:
-    """Text that every encoder takes: lone surrogates spelt as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    outcome_ = worst(tuple(one.outcome for one in found))
+    return Observed(outcome_, min((one.cause for one in found if one.outcome is outcome_), default=""))
 
 
 def of_collection(where: str, text: str) -> str:

@@ -5,15 +5,14 @@ Pure. An id is never bent to fit: a template either spells it exactly or does no
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Protocol
 
 from repair.outcomes.junit import Case
-from repair.outcomes.plugin_log import clean
 
 MAX_ID = 4096  # characters of one test id in a list
 Template = tuple[str, ...]  # spellings of one and the same id, the main one first
@@ -57,29 +56,46 @@ class Choice:
     mixed: bool = False
 
 
-def spell(template: str, case: Case) -> str | None:
-    """The id of a case by one spelling; None where the case does not say what the template asks for.
+class Named(Protocol):
+    """What has the names of a test that a template can ask for: a JUnit case, or a pytest node id taken apart."""
+
+    @property
+    def suite(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def classname(self) -> str: ...
+    @property
+    def class_(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def pytest_id(self) -> str | None: ...
+
+
+def spell(template: str, test: Named) -> str | None:
+    """The id of a test by one spelling; None where it does not say what the template asks for.
 
     `{class}` is PHPUnit's attribute of that name, or the class's name; `{test}` is a pytest node id without its file
     and with `.` for `::`, such as `Class.test[x]`.
     """
     pieces = []
     for text, place in _parts(template):
-        value = _VALUES[place](case)
+        value = _VALUES[place](test)
         if place and not value:
             return None
         pieces += [text, value]
     return "".join(pieces)
 
 
-_VALUES: Mapping[str, Callable[[Case], str]] = {
+_VALUES: Mapping[str, Callable[[Named], str]] = {
     "": lambda _: "",  # behind the last place
-    "suite": lambda case: case.suite,
-    "file": lambda case: case.file,
-    "classname": lambda case: case.classname,
-    "class": lambda case: case.class_,
-    "name": lambda case: case.name,
-    "test": lambda case: ".".join((node_id(case) or "").split("::")[1:]),
+    "suite": lambda named: named.suite,
+    "file": lambda named: named.file,
+    "classname": lambda named: named.classname,
+    "class": lambda named: named.class_,
+    "name": lambda named: named.name,
+    "test": lambda named: ".".join((named.pytest_id or "").split("::")[1:]),
 }
 PLACES = tuple(_VALUES)[1:]
 _PLACE = re.compile(rf"\{{({'|'.join(PLACES)})\}}")
@@ -97,25 +113,14 @@ def can_be_listed(test: str) -> bool:
     return 0 < len(test) <= MAX_ID and not {"\n", "\0"}.intersection(test)
 
 
-def spellings(template: Template, case: Case) -> list[str]:
-    """All ids of a case, the main one first; without a class and a spelling its name is one.
+def spellings(template: Template, test: Named) -> list[str]:
+    """All ids of a test, the main one first; without a class and a spelling its name is one.
 
     Without outer blanks too: jest-junit writes one before a bare name.
     """
-    found = [spelt for spelt in (spell(spelling, case) for spelling in template) if spelt]
-    found = found or ([] if case.classname else [case.name])
+    found = [spelt for spelt in (spell(spelling, test) for spelling in template) if spelt]
+    found = found or ([] if test.classname else [test.name])
     return list(dict.fromkeys(text for spelt in found for text in (spelt, spelt.strip()) if text))
-
-
-def node_id(case: Case) -> str | None:
-    """The node id that our plugin wrote into a case, or None."""
-    if case.node_id is None:
-        return None
-    try:
-        test = json.loads(case.node_id)
-    except ValueError:
-        return None
-    return clean(test) if isinstance(test, str) else None
 
 
 def choose(listed: Iterable[str], cases: Sequence[Case], default: Template) -> Choice:

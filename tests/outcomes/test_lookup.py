@@ -31,12 +31,12 @@ def item(test: str, other: str | None = None) -> plugin_log.Item:
 def seen(
     outcomes: dict[str, Outcome],
     others: dict[str, str] | None = None,
-    broken: dict[str, tuple[Outcome, str]] | None = None,
+    broken: dict[str, Observed] | None = None,
     nofile: tuple[str, ...] = (),
     deselected: tuple[str, ...] = (),
 ) -> Seen:
     items = {test: item(test, (others or {}).get(test)) for test in (*outcomes, *deselected)}
-    causes = {test: (found, "" if found is P else f"why {test}") for test, found in outcomes.items()}
+    causes = {test: Observed(found, "" if found is P else f"why {test}") for test, found in outcomes.items()}
     return Seen(causes, items, broken or {}, frozenset(nofile))
 
 
@@ -109,12 +109,12 @@ def test_a_group_has_its_members_and_the_worst_ones_cause() -> None:
 def test_a_group_member_that_did_not_run_is_missing() -> None:
     run = seen({"t.py::test_p[1]": P}, deselected=("t.py::test_p[2]",))
     found = one("t.py::test_p", run)
-    assert (found.outcome, found.cause) == (M, lookup.NOT_RUN)
+    assert (found.outcome, found.cause) == (M, lookup.NOT_RUN.cause)
     assert found.members == {"t.py::test_p[1]": P, "t.py::test_p[2]": M}
 
 
 def test_an_id_that_was_collected_and_did_not_run_says_so() -> None:
-    assert one("t.py::test_a", seen({}, deselected=("t.py::test_a",))) == Observed(M, lookup.NOT_RUN)
+    assert one("t.py::test_a", seen({}, deselected=("t.py::test_a",))) == lookup.NOT_RUN
 
 
 def test_either_form_of_an_id_is_found_and_its_groups_too() -> None:
@@ -138,12 +138,12 @@ def test_an_exact_id_wins_over_another_ones_other_form() -> None:
 BROKEN = seen(
     {"ok/test_o.py::test_o": P, "part/test_p.py::TestGood::test_g": P},
     broken={
-        "bad/test_b.py": (M, "bad/test_b.py: ImportError: x"),
-        "skip/test_s.py": (S, "no network"),
-        "sub": (M, "sub/conftest.py: KeyError: 1"),
-        "sub/deeper/test_d.py": (S, "too deep"),
-        "part/test_p.py::TestBroken": (M, "part/test_p.py::TestBroken: TypeError"),
-        "v[1]/test_v.py": (M, "v"),
+        "bad/test_b.py": Observed(M, "bad/test_b.py: ImportError: x"),
+        "skip/test_s.py": Observed(S, "no network"),
+        "sub": Observed(M, "sub/conftest.py: KeyError: 1"),
+        "sub/deeper/test_d.py": Observed(S, "too deep"),
+        "part/test_p.py::TestBroken": Observed(M, "part/test_p.py::TestBroken: TypeError"),
+        "v[1]/test_v.py": Observed(M, "v"),
     },
     nofile=("gone.py",),
 )
@@ -215,7 +215,7 @@ def test_an_answer_does_not_depend_on_the_order_of_what_was_seen(data: st.DataOb
     ids = st.builds("{}::{}".format, paths, names)
     outcomes = data.draw(st.dictionaries(ids, st.sampled_from([P, F, S]), max_size=8))
     others = {test: f"sub/{test}" for test in outcomes if data.draw(st.booleans())}
-    broken = data.draw(st.dictionaries(ids | paths, st.sampled_from([(M, "m"), (S, "s")]), max_size=3))
+    broken = data.draw(st.dictionaries(ids | paths, st.sampled_from([Observed(M, "m"), Observed(S, "s")]), max_size=3))
     listed = data.draw(st.lists(ids | paths | names, max_size=8))
     shuffled = random.Random(data.draw(st.integers(0, 99)))
 

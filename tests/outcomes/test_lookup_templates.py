@@ -113,7 +113,7 @@ def pytest_case(node_id: str, outcome: Outcome = P) -> Case:
 
 def of_record(template: Template, outcomes: dict[str, Outcome], deselected: tuple[str, ...] = ()) -> lookup.Seen:
     seen = Record(items={test: plugin_log._item(test, None, []) for test in (*outcomes, *deselected)})
-    causes = {test: (found, "" if found is P else f"why {test}") for test, found in outcomes.items()}
+    causes = {test: Observed(found, "" if found is P else f"why {test}") for test, found in outcomes.items()}
     return lookup.of_record(seen, causes, template)
 
 
@@ -165,7 +165,7 @@ def test_a_node_id_stays_itself_beside_a_template() -> None:
 def test_a_node_id_wins_over_a_template_that_spells_it_for_another() -> None:
     """A template must not make one test's id stand for another test."""
     seen = Record(items={test: Item(None, ()) for test in ("t.py::a", "t.py::b")})
-    found = lookup.of_record(seen, {"t.py::a": (P, ""), "t.py::b": (F, "x")}, ("{file}::a",))
+    found = lookup.of_record(seen, {"t.py::a": Observed(P, ""), "t.py::b": Observed(F, "x")}, ("{file}::a",))
     assert one("t.py::a", found) == Observed(P)
 
 
@@ -181,7 +181,7 @@ def test_a_pytest_id_cut_at_a_blank_is_missing_and_named() -> None:
 def test_the_worse_of_record_and_report_is_what_a_template_finds() -> None:
     """What was agreed on counts, not the report alone, where a test erred behind its last row."""
     seen = Record(items={"t.py::a": Item(None, ())})
-    found = lookup.of_record(seen, {"t.py::a": (E, "crash")}, ("{name}",))
+    found = lookup.of_record(seen, {"t.py::a": Observed(E, "crash")}, ("{name}",))
     assert one("a", found) == Observed(E, "crash", {"t.py::a": E})
 
 
@@ -227,30 +227,29 @@ def test_a_subtest_is_an_id_too() -> None:
     assert one(A, seen) == Observed(F, "Wrong")
 
 
-HOLDERS: dict[str, tuple[Case, str, tuple[Outcome, str]]] = {
-    "a class's set-up that fails": (case("", "setUpClass (app.T)", E, "KeyError"), A, (E, "KeyError")),
-    "by the later spelling": (case("", "setUpClass (app.T)", E, "KeyError"), A_LATER, (E, "KeyError")),
-    "a class's set-up that skips": (case("", "setUpClass (app.T)", S, "no db"), A, (S, "no db")),
-    "a module's set-up that fails": (case("", "setUpModule (app)", E, "KeyError"), A, (E, "KeyError")),
-    "a module's set-up that skips": (case("", "setUpModule (app)", S, "no db"), A_LATER, (S, "no db")),
+HOLDERS: dict[str, tuple[Case, str, Observed]] = {
+    "a class's set-up that fails": (case("", "setUpClass (app.T)", E, "KeyError"), A, Observed(E, "KeyError")),
+    "by the later spelling": (case("", "setUpClass (app.T)", E, "KeyError"), A_LATER, Observed(E, "KeyError")),
+    "a class's set-up that skips": (case("", "setUpClass (app.T)", S, "no db"), A, Observed(S, "no db")),
+    "a module's set-up that fails": (case("", "setUpModule (app)", E, "KeyError"), A, Observed(E, "KeyError")),
+    "a module's set-up that skips": (case("", "setUpModule (app)", S, "no db"), A_LATER, Observed(S, "no db")),
     "a module that does not import": (
         case("unittest.loader._FailedTest", "app", E, "No module named 'pretend'"),
         A,
-        (M, "No module named 'pretend'"),
+        Observed(M, "No module named 'pretend'"),
     ),
     "a module in a package that does not import": (
         case("unittest.loader._FailedTest.app", "sub", E, "No module named 'pretend'"),
         "test_a (app.sub.T)",
-        (M, "No module named 'pretend'"),
+        Observed(M, "No module named 'pretend'"),
     ),
 }
 
 
 @pytest.mark.parametrize(("holder", "listed", "told"), HOLDERS.values(), ids=HOLDERS)
-def test_what_kept_unittests_from_running(holder: Case, listed: str, told: tuple[Outcome, str]) -> None:
+def test_what_kept_unittests_from_running(holder: Case, listed: str, told: Observed) -> None:
     seen = unittests(case("app.Other", "test_b"), holder)
-    found = one(listed, seen)
-    assert (found.outcome, found.cause) == told
+    assert one(listed, seen) == told
     assert one("test_b (app.Other)", seen).outcome is P
     assert one(listed.replace("(app", "(apply"), seen).outcome is M
     assert set(seen.outcomes) == {"test_b (app.Other)"}
@@ -318,10 +317,10 @@ def test_what_xmlrunner_writes_from_end_to_end() -> None:
     junit._cases(report, "r.xml", cases)
     listed = ["test_a (app.T)", "test_b (app.T)", "test_c (app.U)", "test_d (broken.V)", "test_e (app.W)"]
     found = lookup.resolve(listed, unittests(*cases))
-    assert [(seen.outcome, seen.cause) for seen in found.values()] == [
-        (F, "AssertionError"),
-        (P, ""),
-        (E, "RuntimeError"),
-        (M, "ImportError: no"),
-        (M, "not collected"),
+    assert list(found.values()) == [
+        Observed(F, "AssertionError"),
+        Observed(P, ""),
+        Observed(E, "RuntimeError"),
+        Observed(M, "ImportError: no"),
+        Observed(M, "not collected"),
     ]

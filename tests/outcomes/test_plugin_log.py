@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.model import Outcome
+from repair.model import Observed, Outcome
 from repair.outcomes import plugin_log
 
 ID = "test_a.py::test_x"
@@ -74,18 +74,18 @@ OUTCOMES: dict[str, tuple[list[list[Any]], str]] = {
 
 @pytest.mark.parametrize(("reports", "outcome"), OUTCOMES.values(), ids=OUTCOMES)
 def test_outcome(reports: list[list[Any]], outcome: str) -> None:
-    assert read(*ran(*reports)).outcomes[ID][0] == outcome
+    assert read(*ran(*reports)).outcomes[ID].outcome == outcome
 
 
 def test_the_cause_is_that_of_the_worst_report() -> None:
     found = read(*ran(report("call", "failed", cause="KeyError at a.py:1"), report("teardown", "failed", cause="A")))
-    assert found.outcomes[ID] == (Outcome.FAILED, "KeyError at a.py:1")
+    assert found.outcomes[ID] == Observed(Outcome.FAILED, "KeyError at a.py:1")
 
 
 def test_of_several_causes_the_smallest_counts() -> None:
     both = [report("call", "failed", cause="b"), report("call", "failed", cause="a")]
     assert read(*ran(*both)).outcomes == read(*ran(*reversed(both))).outcomes
-    assert read(*ran(*both)).outcomes[ID][1] == "a"
+    assert read(*ran(*both)).outcomes[ID].cause == "a"
 
 
 def test_a_skip_in_teardown_is_remembered() -> None:
@@ -95,7 +95,7 @@ def test_a_skip_in_teardown_is_remembered() -> None:
 
 def test_a_skip_reason_loses_its_prefix_and_what_changes() -> None:
     found = read(*ran(report("setup", "skipped", cause="Skipped: took 3.2 s at 0x7f00aa11")))
-    assert found.outcomes[ID] == (Outcome.SKIPPED, "took <duration> at 0x…")
+    assert found.outcomes[ID] == Observed(Outcome.SKIPPED, "took <duration> at 0x…")
 
 
 def test_a_whole_session() -> None:
@@ -128,7 +128,7 @@ def test_a_node_id_that_changed_later_reports_under_the_first() -> None:
     found = read(
         ["item", ID, None, [9]], ["run", ID, f"{ID}@g"], report("call", "failed", test=f"{ID}@g"), ["done", ID]
     )
-    assert found.outcomes == {ID: (Outcome.FAILED, "")}
+    assert found.outcomes == {ID: Observed(Outcome.FAILED, "")}
 
 
 # ---- several processes
@@ -140,7 +140,7 @@ def test_a_crashed_worker_leaves_an_error_and_no_open_test() -> None:
     for order in (("gw0", "main"), ("main", "gw0")):
         given_ = {"gw0": worker, "main": main}
         found = plugin_log.read({name: given_[name] for name in order})
-        assert found.outcomes == {ID: (Outcome.ERROR, "worker crashed")}
+        assert found.outcomes == {ID: Observed(Outcome.ERROR, "worker crashed")}
         assert found.open == ()
 
 
@@ -182,9 +182,9 @@ def test_collectors_that_failed_or_skipped() -> None:
         ["nofile", "gone.py"],
     )
     assert found.broken == {
-        "test_m.py": (Outcome.MISSING, "test_m.py: ImportError: no"),
-        "test_s.py": (Outcome.SKIPPED, "no network"),
-        "sub": (Outcome.MISSING, "sub/conftest.py: KeyError: 1"),
+        "test_m.py": Observed(Outcome.MISSING, "test_m.py: ImportError: no"),
+        "test_s.py": Observed(Outcome.SKIPPED, "no network"),
+        "sub": Observed(Outcome.MISSING, "sub/conftest.py: KeyError: 1"),
     }
     assert found.nofile == {"gone.py"}
 
@@ -271,12 +271,12 @@ def test_lone_surrogates_are_spelt_so_that_every_encoder_takes_them() -> None:
     found = read(["item", test, None, [4]], ["run", test, None], report("call", "failed", False, "\udc80", test))
     assert list(found.items) == ["t.py::a[\\ud83d]"]
     assert found.open == ("t.py::a[\\ud83d]",)
-    assert found.outcomes["t.py::a[\\ud83d]"] == (Outcome.FAILED, "\\udc80")
+    assert found.outcomes["t.py::a[\\ud83d]"] == Observed(Outcome.FAILED, "\\udc80")
 
 
 def test_a_line_of_many_megabytes_is_read() -> None:
     found = read(*ran(SETUP, report("call", "failed", False, "x" * (8 << 20)), TEARDOWN))
-    assert len(found.outcomes[ID][1]) == 300
+    assert len(found.outcomes[ID].cause) == 300
 
 
 def test_a_line_that_no_plugin_writes_damages_the_record() -> None:

@@ -97,7 +97,7 @@ def test_a_pytest_test_without_its_file(node_id: str | None, spelt: str | None) 
 
 
 def test_a_node_id_has_no_lone_surrogate() -> None:
-    assert outcomes_spelling.node_id(replace(FULL, node_id='"t.py::a[\\ud800]"')) == "t.py::a[\\ud800]"
+    assert replace(FULL, node_id='"t.py::a[\\ud800]"').pytest_id == "t.py::a[\\ud800]"
 
 
 # ---- blanks outside
