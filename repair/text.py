@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_CHARS = 300
@@ -42,7 +42,7 @@ def normalise(text: str) -> str:
         text = pattern.sub(replacement, text)
     text = _SET.sub(lambda m: "{" + ", ".join(sorted(part.strip() for part in m[1].split(","))) + "}", text)
     text = printable(_SPACE.sub(" ", text).strip())
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
+    return cut(text, MAX_CHARS)
 
 
 def first_line(text: str) -> str:
@@ -130,3 +130,18 @@ def _lines(items: Iterable[str], depth: int) -> str:
 def clean(text: str) -> str:
     """Text that every encoder takes: lone surrogates spelt as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def cut(text: str, most: int) -> str:
+    """`text` in at most `most` characters; a longer one ends with `…`."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def number(count: int, noun: str) -> str:
+    """A number with its noun, such as `1 task` or `2 tasks`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def capped(lines: Sequence[str], most: int, indent: str = "") -> list[str]:
+    """The first `most` lines and, where there are more, a line that says how many."""
+    return [*lines[:most], *([f"{indent}and {len(lines) - most} more"] if len(lines) > most else [])]

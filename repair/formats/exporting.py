@@ -36,6 +36,7 @@ from repair.formats.trimming import (
 from repair.model import ListName, Panel, Task
 from repair.panel import read
 from repair.records.check import Examined, Soundness, examine
+from repair.text import capped
 
 SAME = "same"
 LINES = (".jsonl", ".ndjson")  # files that are read line by line
@@ -142,11 +143,10 @@ def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exporte
 
 
 def _none_admitted(panel: Panel, left_out: Sequence[tuple[str, str]]) -> UsageError:
-    shown = [f"{name}: {why}" for name, why in left_out[:SHOWN]]
-    more = [f"and {len(left_out) - SHOWN} more"] if len(left_out) > SHOWN else []
+    shown = capped([f"{name}: {why}" for name, why in left_out], SHOWN)
     absent = any("absent" in why for _, why in left_out)
     then = "run `repair run` first, or export --all" if absent else "see `repair check`, or export --all"
-    return UsageError("\n".join([f"no task of {panel.directory} is admitted", *shown, *more]), then)
+    return UsageError("\n".join([f"no task of {panel.directory} is admitted", *shown]), then)
 
 
 def _why_not(found: Examined) -> str:
@@ -206,9 +206,8 @@ def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks
         for what in (*missing, *(["the other columns of its row"] if task.source is not None else [])):
             remarks.lost.setdefault(what, []).append(task.task.instance_id)
     if refused:
-        more = [f"and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
         head = f"in {name} {len(refused)} of {len(chosen)} tasks would be other tasks, for what it cannot hold"
-        raise UsageError("\n".join([head, *refused[:SHOWN], *more]), "leave them out with -x, or name another format")
+        raise UsageError("\n".join([head, *capped(refused, SHOWN)]), "leave them out with -x, or name another format")
     write_new(target, "".join(f"{row}\n" for row in rows).encode())
 
 

@@ -32,7 +32,7 @@ from repair.outcomes.frameworks import plan
 from repair.panel import patches
 from repair.panel.read import ATTRIBUTES, WORK
 from repair.sandbox.references import spelt_out
-from repair.text import pretty, printable
+from repair.text import capped, pretty, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,11 @@ def run(source: Path, panel: Path, choice: Choice, wants: Wants) -> Preflight:
 
 
 def _no_task(source: Path, found: Preflight) -> UsageError:
-    shown = [str(reason) for reason in found.reasons[:5]]
-    more = [f"and {len(found.reasons) - 5} more"] if len(found.reasons) > 5 else []
+    shown = capped(list(map(str, found.reasons)), 5)
     what = "task directories" if found.directories else "rows"
     left = [f"{found.left_out} {what} were left out by -i, -x or --limit"] if found.left_out else []
     head = f"{source} holds no task that can be imported"
-    return UsageError("\n".join([head, *shown, *more, *left]), "nothing was written")
+    return UsageError("\n".join([head, *shown, *left]), "nothing was written")
 
 
 def _toml(text: str) -> str:

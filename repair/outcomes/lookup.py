@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from repair.model import Observed, Outcome, worst
+from repair.outcomes.frameworks.known import FRAMEWORKS
 from repair.outcomes.junit import Case
 from repair.outcomes.plugin_log import Item, Record
 from repair.outcomes.spelling import Template, spellings
-from repair.text import clean, printable
+from repair.text import clean, cut, printable
 
 NOT_RUN = Observed(Outcome.MISSING, "collected, but not run: the repo's own options deselect it")
 
@@ -52,13 +53,14 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
     holders: dict[str, Observed] = {}
     named: set[str] = set()  # what an id may name by itself
     ids: set[str] = set()
+    known = FRAMEWORKS.get(framework)
     tells_apart = "{name}" in template[0] and ("{class" in template[0] or "{test}" in template[0])
     for case in cases:
-        holder = HOLDERS[framework](case) if framework in HOLDERS else None
+        holder = known.holder(case) if known is not None else None
         if holder is not None:
             _merge(holders, *holder)
             continue
-        whole = _without_subtest(case) if framework in UNITTESTS else case
+        whole = _without_subtest(case) if known is not None and known.has_subtests else case
         spelt = [clean(test) for test in spellings(template, whole)]
         if not spelt:
             continue
@@ -80,30 +82,7 @@ def of_cases(cases: Iterable[Case], template: Template = ("{classname}::{name}",
     )
 
 
-UNITTESTS = frozenset({"unittest", "django"})  # frameworks whose reports unittest-xml-reporting writes
-_FIXTURE = re.compile(r"setUp(?:Class|Module) \((.+)\)")
 _SUBTEST = re.compile(r"(\w+) [(\[].*", re.DOTALL)
-_HOOK = re.compile(r'"before (?:all|each)" hook\b.*', re.DOTALL)
-
-
-def _of_unittest(case: Case) -> tuple[str, Observed] | None:
-    """The class or module whose tests did not run for what this case tells, with their outcome."""
-    fixture = _FIXTURE.fullmatch(case.name) if not case.classname else None
-    if fixture is not None:
-        return f"({fixture[1]}", Observed(case.outcome, case.cause)
-    if case.classname.startswith("unittest.loader._FailedTest"):
-        package = case.classname.removeprefix("unittest.loader._FailedTest").strip(".")
-        return f"({package}.{case.name}".replace("(.", "("), Observed(Outcome.MISSING, case.cause)
-    return None
-
-
-def _of_mocha(case: Case) -> tuple[str, Observed] | None:
-    """The suite whose tests did not run since a hook before them failed."""
-    return (f"{case.classname} ", Observed(case.outcome, case.cause)) if _HOOK.fullmatch(case.name) else None
-
-
-# By framework: a case that stands for tests that did not run, as how their ids begin or what they hold.
-HOLDERS = {"unittest": _of_unittest, "django": _of_unittest, "mocha": _of_mocha}
 
 
 def _without_subtest(case: Case) -> Case:
@@ -256,7 +235,7 @@ class _Index:
             near = self._alike(test)
         if not near:
             return "not collected"
-        return "not collected; nearest: " + ", ".join(_short(printable(form)) for form in near)
+        return "not collected; nearest: " + ", ".join(cut(printable(form), 90) for form in near)
 
     def _alike(self, test: str) -> list[str]:
         if self.bases is None:
@@ -289,10 +268,6 @@ def base(test: str) -> str:
     """An id without its parameters: what stands before the first `[` behind the file's name."""
     path, separator, rest = test.partition("::")
     return path + separator + rest.partition("[")[0]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 90 else text[:89] + "…"
 
 
 def forward(listed: Iterable[str], cases: Sequence[Case]) -> dict[str, Observed]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from repair.text import MAX_CHARS, printable
+from repair.text import MAX_CHARS, cut, printable
 
 MAX_NAMES = 20_000  # bytes in a `diff --git` line: no path is longer, and where its names part is found by trying
 
@@ -352,5 +352,4 @@ def _decoded(path: bytes) -> str:
 
 
 def shown(path: bytes) -> str:
-    text = printable(_decoded(path))
-    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
+    return cut(printable(_decoded(path)), MAX_CHARS)

@@ -34,7 +34,7 @@ from repair.panel.keys import (
     WrongError,
     shown,
 )
-from repair.text import printable
+from repair.text import capped, printable
 
 MAX_BYTES = 256 << 20  # of one file of a task
 MAX_TASK = 32 << 20  # of a task.json, which may take fifty times its size in memory
@@ -62,8 +62,7 @@ def load(directory: Path, wants: Callable[[str], bool] = lambda _: True, lists: 
             except UsageError as err:
                 errors.append(str(err))
     if errors:
-        shown = errors[:20] + ([f"and {len(errors) - 20} more"] if len(errors) > 20 else [])
-        raise UsageError("\n".join(shown))
+        raise UsageError("\n".join(capped(errors, 20)))
     return Panel(settings["name"], directory, settings["policy"], settings["min_tasks"], tuple(tasks))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from repair.formats.exporting import Exported
 from repair.formats.importing import KEPT, Preflight, lengths
-from repair.text import printable
+from repair.text import number, printable
 
 SHOWN = 5  # examples of one kind
 WRITES_JUNIT = "  what to do: import with --test-cmd, or name junit in task.json or in panel.toml's [defaults]"
@@ -30,7 +30,7 @@ def import_text(panel: PurePath, found: Preflight) -> str:
     lines += block("tasks whose runner gives no JUnit", [f"{name}: {why}" for name, why in found.no_junit])
     lines += [WRITES_JUNIT] if found.no_junit else []
     for kind, suspected in found.suspects.items():
-        where = f"{_count(suspected.count, 'id')} {kind}, in {_count(len(suspected.tasks), 'task')}"
+        where = f"{number(suspected.count, 'id')} {kind}, in {number(len(suspected.tasks), 'task')}"
         lines += block(where, [f"{task}: {test}" for task, test in suspected.ids], suspected.count)
     lines += block("tasks without F2P, which are refused", found.no_f2p)
     lines += block("tasks with fewer than 10 P2P, which the default policy refuses", found.few_p2p)
@@ -43,7 +43,7 @@ def import_text(panel: PurePath, found: Preflight) -> str:
 
 
 def _sum(found: Preflight) -> str:
-    parts = [_count(found.tasks, "task")]
+    parts = [number(found.tasks, "task")]
     if found.reasons:
         parts.append(f"{len(found.reasons)} that {'is' if len(found.reasons) == 1 else 'are'} no task")
     if found.left_out:
@@ -116,16 +116,16 @@ def import_document(found: Preflight, code: int) -> dict[str, Any]:
 def export_text(target: PurePath, done: Exported) -> str:
     """What went out, what stayed behind and why, and what a conversion could not carry."""
     format_name = done.format
-    lines = [f"{_count(len(done.tasks), 'task')} to {target} ({format_name}), {_count(done.dropped, 'id')} dropped"]
+    lines = [f"{number(len(done.tasks), 'task')} to {target} ({format_name}), {number(done.dropped, 'id')} dropped"]
     lines += _block("not exported", [f"{name}: {why}" for name, why in done.left_out])
     lines += _block("as they came, without an admitted record", [f"{name}: {why}" for name, why in done.untrimmed])
-    lines += [f"{format_name} cannot carry {what}: {_count(len(names), 'task')}" for what, names in done.lost.items()]
+    lines += [f"{format_name} cannot carry {what}: {number(len(names), 'task')}" for what, names in done.lost.items()]
     lines += [
-        f"what goes out does not say {what} as the task does: {_count(len(names), 'task')}"
+        f"what goes out does not say {what} as the task does: {number(len(names), 'task')}"
         for what, names in done.changed.items()
     ]
     lines += [
-        f"left as it came, though it counts or names ids that are dropped: {column}, of {_count(len(names), 'task')}"
+        f"left as it came, though it counts or names ids that are dropped: {column}, of {number(len(names), 'task')}"
         for column, names in done.stale.items()
     ]
     return "".join(f"{printable(line)}\n" for line in lines)
@@ -144,7 +144,3 @@ def export_document(done: Exported, code: int) -> dict[str, Any]:
         "changed": {what: list(names) for what, names in done.changed.items()},
         "stale": {what: list(names) for what, names in done.stale.items()},
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -16,8 +16,8 @@ from repair.model import Outcome, Rule
 from repair.records.causes import NO_CAUSE, Ranked, rank
 from repair.records.documents import finding_document
 from repair.report import terminal
-from repair.report.run import error_document, failure_code, number, quoted
-from repair.text import printable
+from repair.report.run import error_document, failure_code, quoted
+from repair.text import capped, number, printable
 from repair.words import DERIVED, NOT_RUN, of
 
 SHOWN = 5  # tasks of one cause, reasons of one task
@@ -134,9 +134,7 @@ def _wrong(results: Sequence[Done[Found]]) -> Iterable[tuple[str, Wrong]]:
 def _cause(ranked: Ranked) -> str:
     cause = "listed otherwise than they run" if ranked.cause == NO_CAUSE else ranked.cause
     lines = [f"  {number(ranked.tests, 'id')} in {number(len(ranked.tasks), 'task')}: {cause}"]
-    lines += [f"      {task}: {count}" for task, count in ranked.tasks[:SHOWN]]
-    if len(ranked.tasks) > SHOWN:
-        lines.append(f"      and {len(ranked.tasks) - SHOWN} more")
+    lines += capped([f"      {task}: {count}" for task, count in ranked.tasks], SHOWN, "      ")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

@@ -11,8 +11,8 @@ from repair.mint.probe import Failure, Probed, Subject
 from repair.mint.steadiness import CONDITIONS, Conditions, Judged, Kind, Need, Network, Place
 from repair.model import ControlKind, ListName, Outcome, worst
 from repair.report import terminal
-from repair.report.run import error_document, failure_code, number
-from repair.text import printable
+from repair.report.run import error_document, failure_code
+from repair.text import capped, number, printable
 
 SHOWN = 5  # causes of one test, kinds of failure
 HEAD = ("test", "control", "alone", "alone+net", "suite", "suite+net", "kind")
@@ -149,7 +149,7 @@ def _causes(test: Subject) -> list[str]:
         if test.causes.get(where):
             places.setdefault(test.causes[where], []).append(where)
     said = [f"{cause} [{_columns(given)}]" for cause, given in places.items()]
-    return said[:SHOWN] + [f"and {len(said) - SHOWN} more"] * (len(said) > SHOWN)
+    return capped(said, SHOWN)
 
 
 def _advice(test: Subject, network: str) -> list[str]:

@@ -15,7 +15,7 @@ from repair.records.check import Examined, Soundness, examine
 from repair.records.gate import Gate
 from repair.records.summary import Summary
 from repair.report import terminal
-from repair.text import printable
+from repair.text import capped, number, printable
 from repair.words import NOT_RUN
 
 SHOWN = 20  # differences of one task
@@ -137,9 +137,7 @@ def check_text(found: Sequence[Examined], again: Sequence[Result]) -> str:
         lines.append(f"{task.task.instance_id}: {task.soundness}{details}")
     for result in again:
         lines.append(f"{result.task.instance_id}: {_again(result)}")
-        lines += [f"    {line}" for line in result.details[:SHOWN]]
-        if len(result.details) > SHOWN:
-            lines.append(f"    and {len(result.details) - SHOWN} more")
+        lines += capped([f"    {line}" for line in result.details], SHOWN, "    ")
     sound = sum(task.soundness is Soundness.SOUND for task in found)
     lines.append(f"{sound} of {len(found)} records are sound")
     return "".join(f"{printable(line)}\n" for line in lines)
@@ -186,11 +184,6 @@ def gate_document(gate: Gate) -> dict[str, Any]:
         "admitted": [task.task.instance_id for task in gate.admitted],
         "not_admitted": refused,
     }
-
-
-def number(count: int, noun: str) -> str:
-    """Such as `1 task`, `2 tasks`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def quoted(path: PurePath) -> str:

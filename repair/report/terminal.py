@@ -9,7 +9,7 @@ from unicodedata import combining, east_asian_width
 from repair.model import Decision, Evidence, Finding, Rule, Table
 from repair.records import summary
 from repair.records.summary import Summary
-from repair.text import printable
+from repair.text import capped, printable
 from repair.words import of
 
 Flaky = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -107,9 +107,7 @@ def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
         lines.append(f"    {count}{printable(finding.cause) or 'no cause given'}{outcomes}")
         if finding.cause_empty:
             lines.append(f"      under empty: {printable(finding.cause_empty)}")
-        lines += [f"      {printable(test)}" for test in finding.ids[:limit]]
-        if len(finding.ids) > limit:
-            lines.append(f"      and {len(finding.ids) - limit} more")
+        lines += capped([f"      {printable(test)}" for test in finding.ids], limit, "      ")
     return lines
 
 
@@ -117,8 +115,7 @@ def _flaky(flaky: Flaky, decision: Decision, limit: int) -> list[str]:
     """Ids that are kept although runs of one control see them differently; of the others the groups say it."""
     kept = {*decision.kept_f2p, *decision.kept_p2p}
     lines = [f"  {printable(test)} [{_rates(rates)}]" for test, rates in flaky if test in kept]
-    more = [f"  and {len(lines) - limit} more"] if len(lines) > limit else []
-    return ["", "kept, and flaky", *lines[:limit], *more] if lines else []
+    return ["", "kept, and flaky", *capped(lines, limit, "  ")] if lines else []
 
 
 def _rates(rates: Sequence[tuple[str, str]]) -> str:

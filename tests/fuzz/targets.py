@@ -25,6 +25,7 @@ from repair.formats.base import Wants
 from repair.formats.raw import row_files
 from repair.outcomes import junit, lookup, plugin_log, report_files
 from repair.outcomes.frameworks import plan
+from repair.outcomes.frameworks.known import FRAMEWORKS
 from repair.outcomes.spelling import CANDIDATES, can_be_listed, choose
 from repair.panel import inputs, patches, read
 from repair.records import check, documents
@@ -74,7 +75,7 @@ def ids(data: bytes, directory: Path) -> None:
     listed += [case.id for case in cases[:3]]
     assert choose(listed, cases, CANDIDATES[0]).template in CANDIDATES
     assert lookup.forward(listed, cases).keys() == set(listed)
-    for framework in ("", *lookup.HOLDERS):
+    for framework in ("", *FRAMEWORKS):
         for template in (CANDIDATES[0], CANDIDATES[7], ("{class}.{name}", "{test}")):
             seen = lookup.of_cases(cases, template, framework)
             assert lookup.resolve(listed, seen).keys() == set(listed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from repair import rules, table
-from repair.model import Observed, Outcome, Policy, Rule, Run, Verdict
+from repair.model import Outcome, Policy, Rule, Run, Verdict
 from repair.outcomes import lookup
 from repair.outcomes.junit import Case
 

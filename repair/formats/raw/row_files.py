@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from repair.errors import UsageError
 from repair.formats.raw.json_text import elements
+from repair.text import cut
 
 MAX_ROW = 256 << 20
 MAX_JSON = 2 << 30  # of a file that has to be held as a whole
@@ -166,7 +167,7 @@ def _check_is_row(file: Path, row: Mapping[str, Any]) -> None:
         raise UsageError(f"{file} is one object, whose values are the rows", "write these as an array")
     for key, value in row.items():
         if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            shown = key if len(key) <= 40 else f"{key[:39]}…"
+            shown = cut(key, 40)
             raise UsageError(
                 f"{file} is one object and no row: {shown!r} holds an array", "take that out: it is the file"
             )

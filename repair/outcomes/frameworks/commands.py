@@ -7,13 +7,12 @@ interpreter, a package manager, `timeout`. What nobody can recognise is not gues
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
+from repair.outcomes.frameworks.known import FRAMEWORKS, NEVER
 from repair.outcomes.frameworks.shell import Command, Piece, commands
 
-_NEVER = r"(?!)"
 _ASSIGNMENT = re.compile(r"\w+\+?=")
 
 
@@ -73,11 +72,11 @@ class _Wrapper:
     verb: str = ""
     verbs: tuple[str, ...] = ()
     words: int = 0
-    stop: str = _NEVER
+    stop: str = NEVER
     interprets: bool = False
     after: str = ""
     repeats: bool = False
-    each: str = _NEVER
+    each: str = NEVER
 
 
 _PYTHON = _Wrapper("-X -W", stop=r"-[bBdEiIOPqsSuvx]*m", interprets=True)
@@ -146,7 +145,7 @@ def _call(command: Command) -> Call | None:
             module = at < len(values) and re.fullmatch(wrapper.stop, values[at]) is not None
         if module:
             at += 1
-            if values[at : at + 1] and values[at] not in (*_MODULES, "coverage"):
+            if values[at : at + 1] and values[at] not in (*_BY_MODULE, "coverage"):
                 return None
     return None
 
@@ -182,62 +181,25 @@ def _past_options(wrapper: _Wrapper, values: Sequence[str], at: int) -> int:
 # ---- the runners
 
 
-_MODULES = {
-    **dict.fromkeys(("pytest", "py.test"), "pytest"),
-    **dict.fromkeys(("unittest", "xmlrunner"), "unittest"),
-    "django": "django",
+_BY_MODULE = {module: framework for framework in FRAMEWORKS.values() for module in framework.modules}
+_BY_PROGRAM = {
+    program: framework for framework in FRAMEWORKS.values() for program in (*framework.programs, *framework.verbs)
 }
-_PROGRAMS = {
-    **{
-        name: name
-        for name in ("pytest", "jest", "vitest", "mocha", "phpunit", "rspec", "ctest", "gradle", "cargo", "go")
-    },
-    **dict.fromkeys(("manage.py", "runtests.py", "django-admin", "django-admin.py"), "django"),
-    **dict.fromkeys(("mvn", "mvnw"), "maven"),
-    "py.test": "pytest",
-    "_mocha": "mocha",
-    "gradlew": "gradle",
-    "gotestsum": "go",
-}
-_WITH_VERB = frozenset({"go", "cargo", "manage.py", "django", "django-admin", "django-admin.py"})  # `test`
-_GOAL = re.compile(r"test|verify|package|install|deploy|integration-test|(?:surefire|failsafe):\S+")
-_TASK = re.compile(r"(?:.*:)?(?:test|check|build|test\w*UnitTest|\w+Test)")
-_NO_TESTS = re.compile(r"-D(?:skipTests|maven\.test\.skip)(?:=true)?$")
 
 
 def _known(command: Command, values: Sequence[str], at: int, launch: int | None, *, module: bool) -> Call | None:
     name = re.sub(r"\.(?:js|mjs|cjs|phar)$", "", values[at].rpartition("/")[2])
-    framework = (_MODULES if module else _PROGRAMS).get(name)
-    if framework == "cargo" and any(value.startswith("+") for value in values[at + 1 : at + 2]):
+    framework = (_BY_MODULE if module else _BY_PROGRAM).get(name)
+    if framework is None:
+        return None
+    if framework.name == "cargo" and any(value.startswith("+") for value in values[at + 1 : at + 2]):
         at += 1  # the toolchain
     after = values[at + 1 :]
-    if framework is None or "--version" in after or "--help" in after:
+    if "--version" in after or "--help" in after:
         return None
-    if framework == "cargo" and after[:2] == ["nextest", "run"]:
+    if framework.name == "cargo" and after[:2] == ["nextest", "run"]:
         return Call("nextest", command, at, at + 3, launch)
-    verb, runs_tests = name in _WITH_VERB, _RUNS_TESTS.get(name)
-    if (verb and after[:1] != ["test"]) or (runs_tests and not runs_tests([values[at], *after])):
+    verb = name in framework.verbs or (module and name == "django")
+    if (verb and after[:1] != ["test"]) or not framework.runs_tests([values[at], *after]):
         return None
-    return Call(framework, command, at, at + 1 + verb, launch)
-
-
-def _maven_tests(values: Sequence[str]) -> bool:
-    return any(map(_GOAL.fullmatch, values[1:])) and not any(map(_NO_TESTS.match, values))
-
-
-def _gradle_tests(values: Sequence[str]) -> bool:
-    left_out = {after for option, after in pairwise(values) if option in ("-x", "--exclude-task")}
-    return any(_TASK.fullmatch(value) and value not in left_out for value in values[1:])
-
-
-def _django_tests(values: Sequence[str]) -> bool:
-    """Other projects have a script of this name, too: Django's lies in tests/, or is told its settings."""
-    return values[0].endswith("tests/runtests.py") or any(value.startswith("--settings") for value in values)
-
-
-_RUNS_TESTS: Mapping[str, Callable[[Sequence[str]], bool]] = {
-    **dict.fromkeys(("mvn", "mvnw"), _maven_tests),
-    **dict.fromkeys(("gradle", "gradlew"), _gradle_tests),
-    "runtests.py": _django_tests,
-    "go": lambda values: "-c" not in values,  # builds, runs nothing
-}
+    return Call(framework.name, command, at, at + 1 + verb, launch)

@@ -16,7 +16,7 @@ from repair.errors import NoJUnit
 from repair.outcomes.frameworks.commands import Call, calls
 from repair.outcomes.frameworks.known import FRAMEWORKS, UNKNOWN, _nothing
 from repair.outcomes.frameworks.shell import commands
-from repair.text import printable
+from repair.text import cut, printable
 
 REPORT = "/tmp/repair-junit-{number}.xml"  # noqa: S108 - in a fresh container, removed before each run
 FOLDER = "/tmp/repair-junit"  # noqa: S108
@@ -129,8 +129,7 @@ def _unknown(framework: str, text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    text = printable(" ".join(text.split()))
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return cut(printable(" ".join(text.split())), _SHOWN)
 
 
 def _check_one_run(runs: Sequence[Call]) -> None:
