@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.git import Git
 from tests.support.paths import ROOT
 
 # A shell that starts us in the background may have Ctrl-C ignored, and so would every command that a test interrupts.
@@ -82,6 +84,21 @@ def make_task(panel: Path) -> MakeTask:
         return directory
 
     return make
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Run git in a directory, with nobody's settings."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def run(where: Path, *arguments: str | Path) -> str:
+        settings = ["-c", "user.name=a", "-c", "user.email=a@acme.example", "-c", "protocol.file.allow=always"]
+        done = subprocess.run(["git", *settings, *arguments], cwd=where, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from repair.controls.plan import JUDGES
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, TESTS
 
 PACKAGE = ROOT / "repair"
 
@@ -66,6 +66,7 @@ ONLY = {
     "pyarrow": "repair.formats.raw.parquet",
     "yaml": "repair.formats.directories.swebench_repo",
 }
+NOT_YET_SHARED = "tests.formats"  # until its modules import nothing of one another
 INSIDE = "repair.controls.inside"  # runs in containers, and imports nothing of ours
 
 
@@ -186,6 +187,18 @@ def test_what_runs_in_a_container_needs_pytest_and_the_standard_library_only() -
     for name, file in inside.items():
         tops = {imported.partition(".")[0] for imported in imports(name, file.read_text())}
         assert tops <= {"pytest", "_pytest", *sys.stdlib_module_names}, name
+
+
+def test_no_test_module_imports_another() -> None:
+    """What tests share is in tests/support/ or in a conftest.py."""
+    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(TESTS.rglob("*.py"))}
+    tests = {name for name in modules if name.rpartition(".")[2].startswith("test_")}
+    for name, file in modules.items():
+        if is_below(name, "tests.data"):  # what the tests of the plugin run
+            continue
+        imported = set(imports(name, file.read_text()))
+        shared = {module for module in tests for text in imported if is_below(text, module)}
+        assert {module for module in shared if not is_below(module, NOT_YET_SHARED)} == set(), name
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from repair import rules, table
 from repair.model import ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
-from tests.test_rules import F2P, P2P, decide, measuring, reasons, row
-from tests.test_rules_properties import Case, cases, forgiven, policies, repeatable
+from tests.support.cases import Case, cases, forgiven, policies, repeatable
+from tests.support.tables import F2P, P2P, decide, measuring, reasons, row
 
 PASSED = Outcome.PASSED
 FLOOR = 10

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import Capture, ask, below
 from tests.conftest import MakeTask
 from tests.support import records
+from tests.support.cli import Capture, ask, below
 
 KEEP, ADD = "tests/test_calc.py::test_keep[3]", "tests/test_calc.py::test_add"
 LOST = {KEEP: records.MISSING}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pty
@@ -19,47 +18,15 @@ from repair.cli import app, run_app
 from repair.model import Observed, Outcome
 from tests.conftest import MakeTask
 from tests.support import records
+from tests.support.cli import NOWHERE, Capture, ask, below, environment, one_line, shown_on, start
 
 COMMANDS = [
     *("new", "import", "mint", "probe", "run", "check", "gate", "show", "report", "diff", "export", "parse", "clean"),
     *("doctor", "schema"),
 ]
 KEEP = "tests/test_calc.py::test_keep[3]"
-NOWHERE = {"DOCKER_HOST": "unix:///nowhere"}
 REPORT = """<testsuite><testcase classname="a" name="t1"/>
 <testcase classname="a" name="t2"><failure message="no"/></testcase></testsuite>"""
-
-Capture = pytest.CaptureFixture[str]
-
-
-def ask(capsys: Capture, *arguments: object) -> tuple[int, str, str]:
-    code = run_app([str(argument) for argument in arguments])
-    return (code, *capsys.readouterr())
-
-
-def environment(more: Mapping[str, str] | None) -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if key not in {"PYTHONUNBUFFERED", "NO_COLOR"}}
-    return {**inherited, **(more or {})}
-
-
-def start(
-    *arguments: object, env: Mapping[str, str] | None = None, stdout: int = subprocess.PIPE
-) -> subprocess.CompletedProcess[str]:
-    """`python -m repair` in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "repair", *map(str, arguments)],
-        env=environment(env),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-
-
-def one_line(err: str) -> str:
-    assert len(err.splitlines()) == 1
-    assert err.startswith("repair: ")
-    return err
 
 
 @pytest.fixture
@@ -68,10 +35,6 @@ def decided(make_task: MakeTask) -> Path:
     directory = make_task("calc-1")
     records.write(directory, {KEEP: records.MISSING}, {KEEP: records.MISSING})
     return directory
-
-
-def below(panel: Path) -> list[tuple[Path, int]]:
-    return sorted((path, path.lstat().st_mtime_ns) for path in panel.rglob("*"))
 
 
 # ---- help
@@ -393,16 +356,6 @@ def test_a_narrow_encoding_is_no_error(decided: Path) -> None:
     done = start("show", decided, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "F2P 1" in done.stdout
-
-
-def shown_on(leader: int) -> bytes:
-    """All that comes on a terminal until its last writer has closed it; closes its other end."""
-    parts = []
-    with contextlib.suppress(OSError):  # how the end is said
-        while part := os.read(leader, 1 << 16):
-            parts.append(part)
-    os.close(leader)
-    return b"".join(parts)
 
 
 def on_a_terminal(*arguments: object, env: Mapping[str, str] | None = None) -> bytes:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import Capture, ask
-from tests.cli.test_diff import books, document, panel, unlist
-from tests.records.test_revisions import Git, commit, git
 from tests.support import records
+from tests.support.books import books, document, panel, unlist
+from tests.support.cli import Capture, ask
+from tests.support.git import Git, commit
 
-__all__ = ["books", "git", "panel"]
+__all__ = ["books", "panel"]  # fixtures
 
 
 @pytest.mark.parametrize("file", ["source.json", "source/verifier.sh", "mint.json", "environment/Dockerfile"])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from repair.panel import read
-from tests.cli.test_cli import Capture, ask
 from tests.formats import rows
 from tests.formats.test_exporting import record, trimmed
+from tests.support.cli import Capture, ask
 
 GONE = rows.P2P[2]
 NOWHERE = "tcp://127.0.0.1:1"

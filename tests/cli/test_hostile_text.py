@@ -24,9 +24,9 @@ from repair.model import Observed, Outcome
 from repair.pipeline import Result, State
 from repair.report import progress, run
 from repair.text import MAX_CHARS, normalise, pretty, printable, shown_line
-from tests.cli.test_cli import shown_on
 from tests.conftest import MakeTask
 from tests.support import records
+from tests.support.cli import shown_on
 
 FORGED = "repair: all is well"
 STEERING = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066\u200b\u2028\u2029\x85\r\t\x7f\U000e0041"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from repair.errors import EngineLost
-from tests.cli.test_cli import NOWHERE, Capture, ask, below, one_line, start
 from tests.conftest import MakeTask
+from tests.support.cli import NOWHERE, Capture, ask, below, one_line, start
 
 NO_LISTS = {"instance_id": "acme-17", "image": "repair-test/odd-plain:1"}
 

@@ -11,7 +11,7 @@ import pytest
 
 from repair.panel.new import SCHEMAS_FOLDER
 from repair.panel.schemas import SCHEMAS
-from tests.cli.test_cli import Capture, ask, one_line, start
+from tests.support.cli import Capture, ask, one_line, start
 
 
 def test_new_says_what_is_next(capsys: Capture, tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import Capture, ask
 from tests.conftest import MakeTask
-from tests.records.test_revisions import Git, commit, git
 from tests.support import records
-
-__all__ = ["git"]
+from tests.support.cli import Capture, ask
+from tests.support.git import Git, commit
 
 KEEP = "tests/test_calc.py::test_keep[3]"
 LOST = {KEEP: records.MISSING}

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +17,13 @@ from repair.errors import NoEvidence
 from repair.model import Outcome, Select
 from repair.outcomes import evidence
 from tests.support import hostpytest
+from tests.support.hostpytest import PYTHONS, installed, numbers
 from tests.support.paths import TESTS
 
 DATA = TESTS / "data" / "pytest_cases"
-PYTHONS = [sys.executable, *filter(None, os.environ.get("REPAIR_OLD_PYTESTS", "").split(os.pathsep))]
-PLUGINS = {"xdist": "xdist", "rerunfailures": "pytest_rerunfailures", "timeout": "pytest_timeout"}
-PLUGINS |= {"randomly": "pytest_randomly", "subtests": "pytest_subtests"}
 
 TWO = "def test_a():\n    pass\n\n\ndef test_b():\n    assert 0\n"
 A, B = "test_t.py::test_a", "test_t.py::test_b"
-
-
-@cache
-def installed(python: str) -> tuple[tuple[int, ...], frozenset[str]]:
-    """The version of an interpreter's pytest, and what a case may need there: plugins, and `python3`."""
-    if python == sys.executable:
-        version, found = pytest.__version__, {name for name, module in PLUGINS.items() if find_spec(module)}
-        major = "python3"
-    else:
-        ask = "import json, pkgutil, sys, pytest; found = [module[1] for module in pkgutil.iter_modules()];"
-        ask += "print(json.dumps([pytest.__version__, found, 'python%d' % sys.version_info[0]]))"
-        answer = subprocess.run([python, "-c", ask], capture_output=True, check=True).stdout
-        version, modules, major = json.loads(answer)
-        found = {name for name, module in PLUGINS.items() if module in modules}
-    parsed = numbers(".".join(version.split(".")[:2]))
-    return parsed, frozenset(found | {major} | ({"subtests"} if parsed >= (9, 0) else set()))
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
 
 
 def own_cases() -> list[Any]:
@@ -86,18 +61,6 @@ def test_case(python: str, folder: Path, case: dict[str, Any], tmp_path: Path) -
     assert sorted(run.deadly) == sorted(case.get("deadly", ()))
     for test, seen in run.observed.items():
         assert bool(seen.cause) == (seen.outcome not in (Outcome.PASSED, Outcome.XPASSED)), test
-
-
-@pytest.fixture(params=PYTHONS, ids=lambda python: python if python != sys.executable else "here")
-def python(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
 
 
 def write(folder: Path, **files: str) -> None:

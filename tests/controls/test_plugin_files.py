@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from repair.model import Observed, Outcome
-from tests.controls.test_plugin import PYTHONS, installed
 from tests.support import hostpytest
+from tests.support.hostpytest import installed
 
 T = "def test_a():\n    pass\n\n\ndef test_b():\n    assert 0\n"
 PASSES = "def test_p():\n    pass\n"
 BREAKS = "import ledger_of_acme\n\n\ndef test_no():\n    pass\n"
-
-
-@pytest.fixture(params=PYTHONS, ids=lambda python: python if python != sys.executable else "here")
-def python(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    return folder
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

@@ -26,6 +26,7 @@ from repair.text import sha256
 from tests.conftest import MakeTask
 from tests.support import records
 from tests.support.paths import ROOT
+from tests.support.workspaces import check_can_publish, left_over, save
 
 
 def digests(directory: Path) -> tuple[str | None, ...]:
@@ -150,25 +151,6 @@ def test_a_policy_has_one_digest() -> None:
 
 
 # ---- saving
-
-
-def save(directory: Path, outcomes: bytes = b"outcomes\n", record: bytes = b"record\n") -> None:
-    panel, loaded = records.load(directory)
-    workspace = Workspace(panel, "run")
-    with workspace.task_lock(loaded, lambda: True):
-        workspace.save(loaded, outcomes, record)
-
-
-def check_can_publish(directory: Path) -> None:
-    panel, loaded = records.load(directory)
-    Workspace(panel, "run").check_can_publish([loaded])
-
-
-def left_over(panel: Path) -> list[str]:
-    """What a commit of the panel, or the next run, would find and nobody meant to leave."""
-    found = [*(panel / ".repair" / "tmp").iterdir(), *panel.glob("*.tmp")]
-    found += [path for task in panel.glob("[!.]*/") for path in (*task.glob(".*"), *task.glob("*.tmp"))]
-    return [path.name for path in found]
 
 
 def test_both_files_are_written_and_nothing_else_is_left(panel: Path, task: Path) -> None:

@@ -15,8 +15,8 @@ from repair.controls.workspace import Workspace
 from repair.errors import StoreError
 from repair.panel import read
 from tests.conftest import MakeTask
-from tests.controls.test_workspace import check_can_publish, left_over, save
 from tests.support import denied, records
+from tests.support.workspaces import check_can_publish, left_over, save
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import NAP, NAP_ID, Repair, Seen, Start, records
-from tests.faults.live_run import PATIENCE, REPAIR, Docker, LiveRun, eventually
+from tests.faults.live_run import Docker, LiveRun, eventually
 from tests.faults.private_engine import PrivateEngine
+from tests.faults.terminal import Terminal
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 
@@ -103,43 +101,6 @@ def test_a_second_signal_does_not_keep_the_first_from_cleaning_up(
     assert "Traceback" not in done.err
     assert_gone(docker, begin, task.name)
     seen(" then ".join(number.name for number in signals), "in a test", "ends once, no container left")
-
-
-class Terminal:
-    """`repair run` as the foreground process of a terminal of its own."""
-
-    def __init__(self, panel: Path) -> None:
-        self._keyboard, screen = os.openpty()
-        command = ["setsid", "--ctty", *REPAIR, "run", str(panel)]
-        # one that shows progress in place, whatever this test's own can do
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("TTY_")}
-        environment["TERM"] = "xterm"
-        self.process = subprocess.Popen(command, stdin=screen, stdout=screen, stderr=screen, env=environment)
-        os.close(screen)
-        self.shown = b""
-
-    def press(self, key: bytes) -> None:
-        os.write(self._keyboard, key)
-
-    def until(self, words: bytes) -> None:
-        while words not in self.shown:
-            assert select.select([self._keyboard], [], [], PATIENCE)[0], self.shown
-            self.shown += os.read(self._keyboard, 4096)
-
-    def end(self) -> int:
-        """Read what is still shown; the exit status."""
-        try:
-            while part := os.read(self._keyboard, 4096):
-                self.shown += part
-        except OSError:
-            pass  # how a terminal says that nobody writes to it any more
-        return self.process.wait(PATIENCE)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        os.close(self._keyboard)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.faults.live_run import Docker
 from tests.faults.private_engine import PrivateEngine
 from tests.faults.remote import Door, Line, certificates, dialer, sshd
 from tests.faults.survival import copy
-from tests.faults.test_interrupts import Terminal
+from tests.faults.terminal import Terminal
 
 pytestmark = [pytest.mark.faults, pytest.mark.engine]
 

@@ -21,8 +21,8 @@ from repair.formats.base import Wants
 from repair.formats.importing import Choice
 from repair.panel import read
 from tests.formats import rows
-from tests.panel.test_read_files import NOBODY
 from tests.support import denied
+from tests.support.nobody import NOBODY
 
 
 @pytest.fixture

@@ -15,23 +15,10 @@ from repair import words
 from repair.mint.classes import LISTED, Derivation, Derived, Group, classify, derive, give_up, groups, try_out
 from repair.model import Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run, worst
 from repair.outcomes.spelling import MAX_ID
+from tests.support.tables import LETTERS, NO_FLOOR, runs
 
-LETTERS = {
-    "P": Outcome.PASSED,
-    "X": Outcome.XPASSED,
-    "x": Outcome.XFAILED,
-    "s": Outcome.SKIPPED,
-    "m": Outcome.MISSING,
-    "E": Outcome.ERROR,
-    "F": Outcome.FAILED,
-}
 PASSED = frozenset({Outcome.PASSED})
-NO_FLOOR = Policy(min_p2p=0)
 BROKEN = Observed(Outcome.MISSING, "ModuleNotFoundError: No module named 'ledger.tax'")
-
-
-def runs(letters: str) -> tuple[Outcome, ...]:
-    return tuple(LETTERS[letter] for letter in letters)
 
 
 def row(empty: str, oracle: str, members: Mapping[str, tuple[str, str]] | None = None) -> Row:

@@ -14,7 +14,8 @@ from repair import rules, table
 from repair.mint.classes import Derivation, Derived, derive, groups, try_out
 from repair.model import Observed, Outcome, Policy, Rule, Run, Verdict, worst
 from repair.outcomes.spelling import MAX_ID, can_be_listed
-from tests.mint.test_classes import BROKEN, LETTERS
+from tests.support.mint import BROKEN
+from tests.support.tables import LETTERS
 
 WHOLE = frozenset({Rule.NO_F2P, Rule.FEW_P2P, Rule.EMPTY_PASSES})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,47 +14,11 @@ from hypothesis import strategies as st
 from repair.errors import StoreError
 from repair.mint.classes import Derived, derive, try_out
 from repair.mint.document import SCHEMA, Minted, mint_json
-from repair.model import Image, Inputs, ListName, Observed, Outcome, Policy, Run, Task
+from repair.model import ListName
 from repair.records.check import MINT, lists_in
+from tests.support.mint import BROKEN, HOSTILE, POLICY, minted, runs
 
-LETTERS = {"P": Outcome.PASSED, "F": Outcome.FAILED, "s": Outcome.SKIPPED}
-POLICY = Policy(min_p2p=0)
-INPUTS = Inputs("1" * 64, None, "2" * 64, None)
-BROKEN = Observed(Outcome.MISSING, "tests/test_z.py: ModuleNotFoundError: No module named 'ledger'")
-HOSTILE = 'tests/a\x1b[2J\u202eb.py::test\r[\x7f\ud800\n"é</script>]'
 TESTS = {"new": ("FF", "PP"), "old": ("PP", "PP"), "flaky": ("PF", "FP"), "never": ("sF", "FF")}
-
-
-def runs(tests: Mapping[str, tuple[str, str]], which: int) -> list[Run]:
-    number = len(next(iter(tests.values()), ("P", "P"))[which])
-    return [
-        Run(
-            "sha256:image",
-            1,
-            {},
-            deadly=("never",) if "never" in tests else (),
-            found={
-                test: Observed(LETTERS[pair[which][at]], "" if pair[which][at] == "P" else f"why\x1b {test}")
-                for test, pair in tests.items()
-            },
-            broken={"tests/test_z.py": BROKEN},
-        )
-        for at in range(number)
-    ]
-
-
-def minted(tests: Mapping[str, tuple[str, str]], policy: Policy = POLICY, *, tried: bool = False) -> Minted:
-    empty, oracle = runs(tests, 0), runs(tests, 1)
-    found = derive(empty, oracle, policy)
-    if tried:
-        pair = [[replace(run, observed=run.found) for run in many[:1]] for many in (empty, oracle)]
-        found = try_out(found, pair[0], pair[1], policy)
-    task = Task("acme-17", "acme/ledger:1", found.f2p, found.p2p, b"", None, Path("/nowhere/acme-17"))
-    image = Image("sha256:" + "1" * 64, None, "linux/amd64")
-    files = ("tests/test_a.py", "tests/test_z.py")
-    return Minted(
-        task, "0.1.0", image, INPUTS, policy, "tests.patch", files, tuple(empty), tuple(oracle), found, int(tried)
-    )
 
 
 def read(found: Minted) -> dict[str, Any]:

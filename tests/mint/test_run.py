@@ -25,8 +25,7 @@ from repair.panel import read
 from repair.panel.inputs import inputs
 from repair.records.check import lists_in
 from tests.conftest import ORACLE, MakeTask
-from tests.mint.test_document import minted
-from tests.report.test_mint import GOOD
+from tests.support.mint import GOOD, minted
 
 NEW = b"--- /dev/null\n+++ b/tests/test_t.py\n@@ -0,0 +1 @@\n+pass\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +12,17 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema.protocols import Validator
 
 from repair.model import Outcome, Policy, Task
 from repair.outcomes.spelling import MAX_ID
 from repair.panel import keys
 from repair.panel import read as panel_read
 from repair.panel.keys import FILL_IN, Key, Kind, WrongError
-from tests.panel.test_read import ANYTHING, BAD, GOOD_KEYS
+from tests.support.keys import BAD, GOOD_KEYS, Draft
+from tests.support.strategies import ANYTHING
 
 TABLES = {"task": keys.TASK_JSON, "policy": keys.POLICY, "gate": keys.GATE, "panel": keys.PANEL}
 ALL = [(f"{table}.{name}", key) for table, known in TABLES.items() for name, key in known.items()]
-
-
-def _pattern(_: Validator, pattern: str, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
-    """As editors read it, and Python does not: `$` is the end, and no place before a last line break."""
-    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
-        yield jsonschema.ValidationError(f"{value!r} does not match {pattern}")
-
-
-Draft: type[Validator] = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-    jsonschema.Draft202012Validator, {"pattern": _pattern}
-)
 
 
 def reads(kind: Kind | Key, value: Any) -> bool:

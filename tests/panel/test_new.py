@@ -26,8 +26,8 @@ from repair.panel.read import ATTRIBUTES
 from repair.panel.schemas import SCHEMAS
 from tests.conftest import ORACLE, MakeTask
 from tests.formats import rows
-from tests.panel.test_keys import Draft
 from tests.support import denied
+from tests.support.keys import Draft
 
 FILES = {"task.json", "instruction.md", "oracle.patch", "tests.patch", "environment", "environment/Dockerfile"}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,20 +10,7 @@ from repair.errors import RepairError, StoreError, UsageError
 from repair.panel.new import SCHEMAS_FOLDER, new_task
 from tests.conftest import MakeTask
 from tests.formats import rows
-from tests.panel.test_read_files import NOBODY, open_panel
-
-__all__ = ["open_panel"]  # a fixture
-# Root loads all that is needed first: the interpreter's own files may be closed to everybody else.
-AS_SOMEBODY_ELSE = """
-import contextlib, io, os, sys
-import repair.cli, repair.panel.new
-if os.geteuid() == 0:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        repair.cli.run_app(["new", "/"])
-        repair.cli.run_app(["--unknown"])
-    os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
-sys.exit(repair.cli.run_app(sys.argv[2:]))
-"""
+from tests.support.nobody import as_nobody
 
 
 def refused(directory: Path) -> str:
@@ -134,12 +119,7 @@ def test_a_place_that_is_closed_to_us(open_panel: Path, closed: str) -> None:
     mode = 0o555 if closed == "." else 0
     (open_panel / closed).chmod(mode)
     target = open_panel / ("task-1" if closed == "task-1" else "t")
-    done = subprocess.run(
-        [sys.executable, "-c", AS_SOMEBODY_ELSE, str(NOBODY), "new", str(target)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = as_nobody(["new", str(target)], warm=["new", "/"])
     assert done.stdout == ""
     assert "Permission denied" in done.stderr
     assert done.returncode == (StoreError.code if closed == "." else UsageError.code), done.stderr

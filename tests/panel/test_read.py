@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repair.errors import UsageError
-from repair.model import Policy, Select, Task
+from repair.model import Policy, Task
 from repair.panel import keys, read
 from tests.conftest import MakeTask
-
-
-def load(panel: Path) -> Task:
-    return read.load(panel).tasks[0]
-
-
-def refusal(panel: Path) -> str:
-    """What loading the panel says; one line, and no traceback's words in it."""
-    with pytest.raises(UsageError) as caught:
-        read.load(panel)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.isprintable()
-    return message
-
-
-def told(load_it: Callable[[], object]) -> str:
-    """What a `UsageError` says, or nothing where there is none."""
-    try:
-        load_it()
-    except UsageError as err:
-        return str(err)
-    return ""
-
-
-def write_json(task: Path, **changes: Any) -> None:
-    """Change keys of a task.json; a value of `...` removes its key."""
-    document = json.loads((task / "task.json").read_text()) | changes
-    kept = {key: value for key, value in document.items() if value is not ...}
-    (task / "task.json").write_text(json.dumps(kept))
-
+from tests.support.keys import BAD, GOOD, GOOD_KEYS
+from tests.support.panels import load, refusal, told, write_json
+from tests.support.strategies import ANYTHING
 
 # ---- what keys take
 
@@ -67,98 +38,10 @@ def test_a_panel_has_defaults_too(tmp_path: Path, panel: Path, make_task: MakeTa
     assert (loaded.name, loaded.policy, loaded.min_tasks) == ("panel", Policy(), 1)
 
 
-GOOD: list[tuple[str, Any, str, Any]] = [
-    ("base_commit", "abc", "base_commit", "abc"),
-    ("base_commit", None, "base_commit", None),
-    ("test_files", ["tests/test_*.py", "b.py"], "test_files", ("tests/test_*.py", "b.py")),
-    ("test_files", [], "test_files", ()),
-    ("workdir", "/srv/repo/", "workdir", "/srv/repo"),
-    ("workdir", "/", "workdir", "/"),
-    ("test_cmd", "make check", "test_cmd", "make check"),
-    ("test_cmd", ["py.test", "-x"], "test_cmd", ("py.test", "-x")),
-    ("junit", ["out/*.xml", "b.xml"], "junit", ("out/*.xml", "b.xml")),
-    ("id_template", "{classname}::{name}", "id_template", ("{classname}::{name}",)),
-    ("id_template", ["{name}", "{name} ({class})"], "id_template", ("{name}", "{name} ({class})")),
-    ("id_template", "{suite}{file}{test}", "id_template", ("{suite}{file}{test}",)),
-    ("select", "files", "select", Select.FILES),
-    ("select", "all", "select", Select.ALL),
-    ("env", {"B": "", "A": "ü"}, "env", {"A": "ü", "B": ""}),
-    ("timeout", 0.5, "timeout", 0.5),
-    ("cpus", 1, "cpus", 1.0),
-    ("memory", "512m", "memory", 512 << 20),
-    ("memory", "2GB", "memory", 2 << 30),
-    ("memory", 6 << 20, "memory", 6 << 20),
-    ("network", "bridge", "network", "bridge"),
-    ("user", "1000:1000", "user", "1000:1000"),
-    ("user", None, "user", None),
-    ("platform", "linux/arm64", "platform", "linux/arm64"),
-    ("FAIL_TO_PASS", [], "f2p", ()),
-    ("PASS_TO_PASS", ["b", "a", "b"], "p2p", ("b", "a", "b")),
-    ("PASS_TO_PASS", ["t.py::test[ü\u202e\r-x::y]"], "p2p", ("t.py::test[ü\u202e\r-x::y]",)),
-]
-
-
 @pytest.mark.parametrize(("key", "value", "field", "meaning"), GOOD, ids=[f"{k}={v!r:.30}" for k, v, *_ in GOOD])
 def test_right_value(panel: Path, make_task: MakeTask, key: str, value: Any, field: str, meaning: Any) -> None:
     write_json(make_task(), **{key: value})
     assert getattr(load(panel), field) == meaning
-
-
-GOOD_KEYS = [(key, value) for key, value, *_ in GOOD]
-BAD: list[tuple[str, Any]] = [
-    ("instance_id", 1),
-    ("image", ""),
-    ("image", "  "),
-    ("image", None),
-    ("image", "a\0b"),
-    ("image", [["x"]]),
-    ("base_commit", 7),
-    ("workdir", "testbed"),
-    ("framework", ["pytest"]),
-    ("test_cmd", []),
-    ("test_cmd", ["pytest", 1]),
-    ("test_cmd", {"run": "pytest"}),
-    ("test_cmd", ["a\0"]),
-    ("junit", "out.xml"),
-    ("test_files", "tests/test_a.py"),
-    ("test_files", [""]),
-    ("id_template", ""),
-    ("id_template", []),
-    ("id_template", "classname::name"),
-    ("id_template", ["{name}", "name"]),
-    ("id_template", ["{name}", 1]),
-    ("id_template", "{name} {Class}"),
-    ("id_template", "{name} {"),
-    ("id_template", "{{name}}"),
-    ("id_template", {"name": "{name}"}),
-    ("id_template", None),
-    ("select", "every"),
-    ("select", ["ids"]),
-    ("env", ["A=1"]),
-    ("env", {"A": 1}),
-    ("env", {"A=B": "1"}),
-    ("env", {"": "1"}),
-    ("timeout", 0),
-    ("timeout", -1),
-    ("timeout", "30"),
-    ("timeout", True),
-    ("cpus", 1e300),
-    ("memory", "4 gigabytes"),
-    ("memory", "1k"),
-    ("memory", 4.5),
-    ("memory", True),
-    ("memory", "999999999999999g"),
-    ("network", "host"),
-    ("network", {}),
-    ("user", 1000),
-    ("platform", ""),
-    ("FAIL_TO_PASS", "test_a"),
-    ("FAIL_TO_PASS", [None]),
-    ("FAIL_TO_PASS", [""]),
-    ("PASS_TO_PASS", ["a\nb"]),
-    ("PASS_TO_PASS", ["a" * 5000]),
-    ("PASS_TO_PASS", {"a": 1}),
-]
 
 
 @pytest.mark.parametrize(("key", "value"), BAD, ids=[f"{key}={value!r:.30}" for key, value in BAD])
@@ -280,12 +163,6 @@ def test_instance_id_is_the_name_of_its_directory(panel: Path, make_task: MakeTa
 
 
 # ---- whatever else may be in them
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=10,
-)
 
 
 @settings(

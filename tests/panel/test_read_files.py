@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,21 +12,8 @@ from repair.errors import UsageError
 from repair.model import Outcome, Policy
 from repair.panel import read
 from tests.conftest import MakeTask
-from tests.panel.test_read import load, refusal, write_json
-
-NOBODY = 65534
-# Root runs it first, so that all is imported: the interpreter's own files may be closed to everybody else.
-AS_SOMEBODY_ELSE = """
-import contextlib, io, os, sys
-import repair.cli
-if os.geteuid() == 0:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        repair.cli.run_app(sys.argv[2:])
-        repair.cli.run_app(["--unknown"])
-    os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
-sys.exit(repair.cli.run_app(sys.argv[2:]))
-"""
-
+from tests.support.nobody import as_nobody
+from tests.support.panels import load, refusal, write_json
 
 # ---- files that are not what they should be
 
@@ -262,26 +244,6 @@ def test_choose_refuses_to_leave_nothing(panel: Path, make_task: MakeTask) -> No
 # ---- files that may not be read
 
 
-@pytest.fixture
-def open_panel() -> Iterator[Path]:
-    """A panel with one task where another user may come by, which pytest's own temporary folders forbid."""
-    directory = Path(tempfile.mkdtemp(prefix="repair-test-"))
-    directory.chmod(0o755)
-    task = directory / "task-1"
-    (task / "environment" / "sub").mkdir(parents=True)
-    (directory / "panel.toml").write_text("")
-    document = {"instance_id": "task-1", "image": "x", "FAIL_TO_PASS": ["f"], "PASS_TO_PASS": ["p"]}
-    (task / "task.json").write_text(json.dumps(document))
-    (task / "oracle.patch").write_text("x")
-    (task / "tests.patch").write_text("x")
-    (task / "repair.json").write_text('{"inputs": {}, "policy": {}}')
-    (task / "environment" / "sub" / "Dockerfile").write_text("FROM x")
-    yield directory
-    for path in (directory, task, task / "environment" / "sub"):
-        path.chmod(0o755)
-    shutil.rmtree(directory)
-
-
 @pytest.mark.parametrize(
     "closed",
     [
@@ -298,12 +260,8 @@ def open_panel() -> Iterator[Path]:
 )
 def test_a_file_that_may_not_be_read_is_named(open_panel: Path, closed: str) -> None:
     (open_panel / closed).chmod(0)
-    done = subprocess.run(
-        [sys.executable, "-c", AS_SOMEBODY_ELSE, str(NOBODY), "check", str(open_panel)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["check", str(open_panel)]
+    done = as_nobody(command, warm=command)
     assert done.stdout == ""
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.splitlines()) == 1

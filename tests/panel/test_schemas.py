@@ -23,13 +23,12 @@ from repair.panel.schemas import SCHEMAS
 from repair.records.documents import outcomes_json, read_outcomes, repair_json
 from repair.text import sha256
 from tests.conftest import MakeTask
-from tests.panel.test_keys import Draft
-from tests.panel.test_read import write_json
-from tests.records import test_documents
-from tests.records.test_documents import CASES, INPUTS, JSON, documents, evidences
-from tests.records.test_documents_own import found
-from tests.support import records
+from tests.support import evidence, records
+from tests.support.evidence import CASES, INPUTS, clean, documents
+from tests.support.keys import Draft
+from tests.support.panels import write_json
 from tests.support.paths import ROOT
+from tests.support.strategies import JSON, evidences
 
 DEMO = ROOT / "panels" / "demo"
 VALIDATORS = {name: Draft(make()) for name, make in SCHEMAS.items()}
@@ -190,31 +189,31 @@ def test_every_record_that_is_written_fits(
 
 
 def _few_p2p() -> Evidence:
-    return found()
+    return clean()
 
 
 def _shared_group() -> Evidence:
     """An id in both lists, through a group, and a group of which the members differ."""
     group = Observed(Outcome.FAILED, "KeyError", {"f[1]": Outcome.FAILED, "f[2]": Outcome.PASSED})
     mixed = Observed(Outcome.SKIPPED, "no lxml", {"f[1]": Outcome.PASSED, "f[2]": Outcome.SKIPPED})
-    empty, oracle = test_documents.run({"f": group, "f[2]": group}, 1), test_documents.run({"f": mixed, "f[2]": mixed})
-    return test_documents.evidence(["f"], ["f[2]"], [empty], [oracle])
+    empty, oracle = evidence.run({"f": group, "f[2]": group}, 1), evidence.run({"f": mixed, "f[2]": mixed})
+    return evidence.evidence(["f"], ["f[2]"], [empty], [oracle])
 
 
 def _flaky() -> Evidence:
     seen = [Observed(outcome, "once") for outcome in (Outcome.FAILED, Outcome.PASSED, Outcome.ERROR)]
-    runs = [test_documents.run({"f": one, "p": one}, 1, deadly=("p",), flags=("odd",)) for one in seen]
-    return test_documents.evidence(["f"], ["p"], runs, runs)
+    runs = [evidence.run({"f": one, "p": one}, 1, deadly=("p",), flags=("odd",)) for one in seen]
+    return evidence.evidence(["f"], ["p"], runs, runs)
 
 
 def _nothing_listed() -> Evidence:
-    return test_documents.evidence([], [], [test_documents.run({})], [test_documents.run({})])
+    return evidence.evidence([], [], [evidence.run({})], [evidence.run({})])
 
 
 def _again_unapplied() -> Evidence:
     """A confirmation in which a patch did not apply."""
     first = CASES["not-confirmed"]()
-    broken = test_documents.run({}, None, patch="oracle.patch: no file")
+    broken = evidence.run({}, None, patch="oracle.patch: no file")
     return replace(
         first, confirm_oracle=(broken,), confirm_table=table.build(["f"], ["p"], first.confirm_empty, (broken,))
     )
@@ -222,9 +221,9 @@ def _again_unapplied() -> Evidence:
 
 EVIDENCE: dict[str, tuple[Callable[[], Evidence], Policy]] = {
     "few P2P": (_few_p2p, Policy()),
-    "templates": (lambda: found(template=("{name}", "{classname} {name}")), Policy(0)),
-    "the own verifier agrees": (lambda: found(own=(0.0, 1.0)), Policy(0)),
-    "the own verifier does not": (lambda: found(own=(0.25, 1.0)), Policy(0)),
+    "templates": (lambda: clean(template=("{name}", "{classname} {name}")), Policy(0)),
+    "the own verifier agrees": (lambda: clean(own=(0.0, 1.0)), Policy(0)),
+    "the own verifier does not": (lambda: clean(own=(0.25, 1.0)), Policy(0)),
     "groups across the lists": (_shared_group, Policy(0)),
     "flaky, deadly, flags": (_flaky, Policy(0, repeats=3)),
     "further runs": (_flaky, Policy(0, repeats=1, recheck=2)),

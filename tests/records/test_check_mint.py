@@ -17,9 +17,9 @@ from repair.panel import read
 from repair.panel.inputs import inputs
 from repair.records import gate
 from repair.records.check import Examined, Soundness, examine, examine_all
-from tests.cli.test_cli import Capture, ask
 from tests.conftest import MakeTask
 from tests.support import records
+from tests.support.cli import Capture, ask
 
 ADD = "tests/test_calc.py::test_add"
 KEEP = "tests/test_calc.py::test_keep[3]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,145 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair import rules, table
 from repair.errors import StoreError
-from repair.model import Evidence, Image, Inputs, ListName, Observed, Outcome, Policy, Row, Run, Table
-from repair.records.documents import outcomes_json, read_outcomes, repair_json
-from repair.text import MAX_WIDTH, inline, pretty, sha256
+from repair.model import Evidence, ListName
+from repair.records.documents import outcomes_json, read_outcomes
+from repair.text import MAX_WIDTH, inline, pretty
+from tests.support.evidence import CASES, documents, evidence, without_observed
 from tests.support.paths import TESTS
+from tests.support.strategies import JSON, evidences
 
 GOLDEN = TESTS / "golden"
-INPUTS = Inputs("a" * 64, None, "b" * 64, "c" * 64)
-IMAGE = Image("sha256:" + "1" * 64, None, "linux/amd64")
-
-PASSED = Observed(Outcome.PASSED)
-FAILED = Observed(Outcome.FAILED, "AssertionError at calc.py:2")
-SKIPPED = Observed(Outcome.SKIPPED, "could not import 'lxml': No module named 'lxml'")
-GONE = Observed(Outcome.MISSING, "tests/test_meta.py: ModuleNotFoundError: No module named 'pretend'")
-
-
-def run(observed: Mapping[str, Observed], exit: int | None = 0, **more: Any) -> Run:  # noqa: A002 - the field's name
-    return Run(IMAGE.id, exit, observed, **more)
-
-
-def evidence(
-    f2p: list[str],
-    p2p: list[str],
-    empty: list[Run],
-    oracle: list[Run],
-    confirm: tuple[list[str], list[str], list[Run], list[Run]] | None = None,
-    image: Image = IMAGE,
-) -> Evidence:
-    found = Evidence("calc-1", "0.1.0", image, tuple(empty), tuple(oracle), table.build(f2p, p2p, empty, oracle))
-    if confirm is None:
-        return found
-    kept_f2p, kept_p2p, again_empty, again_oracle = confirm
-    return replace(
-        found,
-        confirm_empty=tuple(again_empty),
-        confirm_oracle=tuple(again_oracle),
-        confirm_table=table.build(kept_f2p, kept_p2p, again_empty, again_oracle),
-    )
-
-
-def _clean() -> Evidence:
-    return evidence(["f"], ["p", "q"], [run({"f": FAILED, "p": PASSED, "q": PASSED}, 1)], [run(_all("f", "p", "q"))])
-
-
-def _all(*ids: str) -> dict[str, Observed]:
-    return dict.fromkeys(ids, PASSED)
-
-
-def _repaired() -> Evidence:
-    """Two repeats, a group, drops of every rule, several causes, ids of every alphabet."""
-    group = Observed(Outcome.SKIPPED, SKIPPED.cause, {"t.py::g[1]": Outcome.PASSED, "t.py::g[2]": Outcome.SKIPPED})
-    both = {
-        "t.py::g": group,
-        "t.py::naïve[\u202e\U0001f40d\x7f]": SKIPPED,
-        "meta.py::a": GONE,
-        "meta.py::b": GONE,
-        "t.py::f2[lxml]": SKIPPED,
-        "t.py::p": PASSED,
-    }
-    first = run({**both, "t.py::f": FAILED, "t.py::flaky": PASSED}, 1, flags=("exit status 1 although no test failed",))
-    second = run({**both, "t.py::f": FAILED, "t.py::flaky": FAILED}, 1)
-    after = {**both, "t.py::f": PASSED}
-    return evidence(
-        ["t.py::f", "t.py::f2[lxml]"],
-        ["t.py::p", "t.py::g", "t.py::naïve[\u202e\U0001f40d\x7f]", "meta.py::b", "meta.py::a", "t.py::flaky"],
-        [first, second],
-        [run({**after, "t.py::flaky": FAILED}, 1), run({**after, "t.py::flaky": PASSED}, deadly=("t.py::slow",))],
-        (
-            ["t.py::f"],
-            ["t.py::p"],
-            [run({"t.py::f": FAILED, "t.py::p": PASSED}, 1)] * 2,
-            [run(_all("t.py::f", "t.py::p"))] * 2,
-        ),
-        replace(IMAGE, digest="registry.example/calc@sha256:" + "2" * 64, platform="linux/arm64"),
-    )
-
-
-def _refused() -> Evidence:
-    """A regression, a failing F2P, and a drop that is recorded all the same."""
-    return evidence(
-        ["f", "g"],
-        ["p", "q"],
-        [run({"f": FAILED, "g": FAILED, "p": PASSED, "q": GONE}, 1)],
-        [run({"f": FAILED, "g": PASSED, "p": SKIPPED, "q": GONE}, 1)],
-    )
-
-
-def _patch_refused() -> Evidence:
-    said = "oracle.patch: calc.py: patch does not apply"
-    return evidence(["f"], ["p"], [run({"f": FAILED, "p": PASSED}, 1)], [run({}, None, patch=said)])
-
-
-def _not_confirmed() -> Evidence:
-    before = run({"f": FAILED, "p": PASSED, "q": GONE}, 1)
-    again = run({"f": FAILED, "p": PASSED}, 1)
-    return evidence(
-        ["f"],
-        ["p", "q"],
-        [before],
-        [run({"f": PASSED, "p": PASSED, "q": GONE})],
-        (["f"], ["p"], [again], [run({"f": PASSED, "p": FAILED}, 1)]),
-    )
-
-
-CASES: dict[str, Callable[[], Evidence]] = {
-    "clean": _clean,
-    "repaired": _repaired,
-    "refused": _refused,
-    "patch-refused": _patch_refused,
-    "not-confirmed": _not_confirmed,
-}
-
-
-def policy(case: str) -> Policy:
-    return Policy(min_p2p=0, repeats=2 if case == "repaired" else 1)
-
-
-def documents(case: str) -> dict[str, bytes]:
-    found = CASES[case]()
-    outcomes = outcomes_json(found)
-    record = repair_json(rules.repair_of(found, INPUTS, policy(case)), sha256(outcomes))
-    return {f"{case}.repair.json": record, f"{case}.outcomes.json": outcomes}
-
-
-def without_observed(found: Evidence) -> Evidence:
-    """Evidence as outcomes.json holds it: what a run observed is in the table."""
-
-    def bare(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-        return tuple(replace(run, observed={}) for run in runs)
-
-    return replace(
-        found,
-        empty=bare(found.empty),
-        oracle=bare(found.oracle),
-        confirm_empty=bare(found.confirm_empty),
-        confirm_oracle=bare(found.confirm_oracle),
-    )
-
 
 # ---- golden files
 
@@ -207,7 +77,7 @@ def test_the_decision_comes_first() -> None:
 
 
 def test_the_order_in_which_ids_were_listed_and_seen_changes_no_byte() -> None:
-    found = _repaired()
+    found = CASES["repaired"]()
     backwards = [replace(run, observed=dict(reversed(list(run.observed.items())))) for run in found.empty]
     again = evidence(
         ["t.py::f2[lxml]", "t.py::f"],
@@ -221,7 +91,7 @@ def test_the_order_in_which_ids_were_listed_and_seen_changes_no_byte() -> None:
 
 
 def test_where_an_image_is_emulated_is_no_part_of_a_record() -> None:
-    found = _clean()
+    found = CASES["clean"]()
     elsewhere = replace(found, image=replace(found.image, emulated=True))
     assert outcomes_json(elsewhere) == outcomes_json(found)
 
@@ -245,15 +115,6 @@ def test_where_an_image_is_emulated_is_no_part_of_a_record() -> None:
 )
 def test_pretty_keeps_the_value(value: Any) -> None:
     assert json.loads(pretty(value)) == value
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])) | st.just("ids"), inner, max_size=4)
-    ),
-)
 
 
 @settings(deadline=None)
@@ -280,55 +141,6 @@ def test_outcomes_read_back(case: str) -> None:
     again = read_outcomes(outcomes_json(found))
     assert again == without_observed(found)
     assert outcomes_json(again) == outcomes_json(found)
-
-
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-OUTCOMES = st.sampled_from(Outcome)
-
-
-def _rows(runs: int) -> st.SearchStrategy[tuple[Row, ...]]:
-    cells = st.lists(OUTCOMES, min_size=runs, max_size=runs).map(tuple)
-    row = st.builds(
-        Row,
-        TEXT,
-        st.sets(st.sampled_from(ListName), min_size=1).map(frozenset),
-        cells,
-        cells,
-        TEXT,
-        TEXT,
-        st.dictionaries(TEXT, st.tuples(cells, cells), max_size=3),
-    )
-    return st.lists(row, max_size=4, unique_by=lambda row: row.id).map(tuple)
-
-
-RUNS = st.lists(
-    st.builds(
-        Run,
-        TEXT,
-        st.none() | st.integers(0, 255),
-        st.just({}),
-        st.none() | TEXT,
-        st.lists(TEXT).map(tuple),
-        st.lists(TEXT).map(tuple),
-    ),
-    max_size=2,
-).map(tuple)
-IMAGES = st.builds(Image, TEXT, st.none() | TEXT, st.none() | TEXT)
-
-
-@st.composite
-def evidences(draw: st.DrawFn) -> Evidence:
-    rows = draw(_rows(draw(st.integers(0, 3))))
-    found = Evidence(draw(TEXT), draw(TEXT), draw(IMAGES), draw(RUNS), draw(RUNS), Table(rows, draw(ERRORS)))
-    if not draw(st.booleans()):
-        return found
-    kept = tuple(row for row in rows if draw(st.booleans()))
-    again = tuple(replace(row, cause_oracle=draw(TEXT), members={}) for row in kept)
-    second = Table(again, draw(ERRORS))
-    return replace(found, confirm_empty=draw(RUNS), confirm_oracle=draw(RUNS), confirm_table=second)
-
-
-ERRORS = st.lists(TEXT, max_size=2).map(tuple)
 
 
 @settings(deadline=None)
@@ -390,7 +202,7 @@ HOSTILE: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("spoil", HOSTILE)
 def test_a_document_that_is_not_ours_is_refused(spoil: Callable[[Any], Any]) -> None:
-    document = json.loads(outcomes_json(_not_confirmed()))
+    document = json.loads(outcomes_json(CASES["not-confirmed"]()))
     with pytest.raises(StoreError) as caught:
         read_outcomes(json.dumps(spoil(document)).encode())
     assert str(caught.value).startswith("outcomes.json ")
@@ -400,7 +212,7 @@ def test_a_document_that_is_not_ours_is_refused(spoil: Callable[[Any], Any]) -> 
 
 @pytest.mark.parametrize("status", [True, "0", 0.0, 10**30, [0]])
 def test_an_exit_status_is_a_number(status: Any) -> None:
-    document = json.loads(outcomes_json(_clean()))
+    document = json.loads(outcomes_json(CASES["clean"]()))
     document["controls"]["empty"][0]["exit"] = status
     with pytest.raises(StoreError):
         read_outcomes(json.dumps(document).encode())
@@ -417,7 +229,7 @@ def test_bytes_that_are_no_json_are_refused(content: bytes) -> None:
 @settings(deadline=None, max_examples=300)
 @given(data=st.data())
 def test_whatever_a_document_holds_nothing_but_a_store_error_is_raised(data: st.DataObject) -> None:
-    document = json.loads(outcomes_json(_repaired()))
+    document = json.loads(outcomes_json(CASES["repaired"]()))
     place: Any = document
     while True:  # somewhere in the document
         keys = list(place) if isinstance(place, dict) else list(range(len(place)))

@@ -10,24 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repair import rules, table
+from repair import rules
 from repair.errors import StoreError
-from repair.model import Evidence, Image, Inputs, Observed, Outcome, Policy, Run, Verdict
+from repair.model import Evidence, Inputs, Policy, Run, Verdict
 from repair.records.documents import inputs_document, outcomes_json, read_outcomes, repair_json
 from repair.text import sha256
-from tests.records.test_documents import INPUTS, evidences, run, without_observed
+from tests.support.evidence import INPUTS, clean, without_observed
+from tests.support.strategies import evidences
 
 POLICY = Policy(min_p2p=0)
 TEMPLATES = [("{name}",), ("{name} ({classname})", "{name} ({classname}.{name})"), ('ü"\\\n{name}',)]
-
-
-def found(own: tuple[float, float] | None = None, template: tuple[str, ...] = ()) -> Evidence:
-    """A clean task's evidence."""
-    passed, failed = Observed(Outcome.PASSED), Observed(Outcome.FAILED, "KeyError")
-    empty = run({"f": failed, "p": passed}, 1, template=template)
-    oracle = run({"f": passed, "p": passed}, template=template)
-    seen = table.build(["f"], ["p"], [empty], [oracle])
-    return Evidence("calc-1", "0.1.0", Image("sha256:1"), (empty,), (oracle,), seen, verifier=own)
 
 
 def record(evidence: Evidence, inputs: Inputs = INPUTS) -> bytes:
@@ -39,15 +31,15 @@ def record(evidence: Evidence, inputs: Inputs = INPUTS) -> bytes:
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_runs_template_reads_back_byte_for_byte(template: tuple[str, ...]) -> None:
-    content = outcomes_json(found(template=template))
+    content = outcomes_json(clean(template=template))
     again = read_outcomes(content)
     assert {run.template for run in (*again.empty, *again.oracle)} == {template}
-    assert again == without_observed(found(template=template))
+    assert again == without_observed(clean(template=template))
     assert outcomes_json(again) == content
 
 
 def test_the_template_of_a_confirmation_reads_back() -> None:
-    evidence = found(template=TEMPLATES[0])
+    evidence = clean(template=TEMPLATES[0])
     evidence = replace(
         evidence, confirm_empty=evidence.empty, confirm_oracle=evidence.oracle, confirm_table=evidence.table
     )
@@ -56,16 +48,16 @@ def test_the_template_of_a_confirmation_reads_back() -> None:
 
 
 def test_a_template_is_all_that_it_adds() -> None:
-    plain, spelt = (json.loads(outcomes_json(found(template=template))) for template in ((), TEMPLATES[0]))
+    plain, spelt = (json.loads(outcomes_json(clean(template=template))) for template in ((), TEMPLATES[0]))
     for kind in ("empty", "oracle"):
         assert spelt["controls"][kind][0].pop("template") == ["{name}"]
     assert spelt == plain
-    assert record(found(template=TEMPLATES[0])) != record(found())  # by the digest of outcomes.json
+    assert record(clean(template=TEMPLATES[0])) != record(clean())  # by the digest of outcomes.json
 
 
 @pytest.mark.parametrize("template", [7, None, [7], [None], [["{name}"]]])
 def test_a_template_that_is_none_is_refused(template: Any) -> None:
-    document = json.loads(outcomes_json(found(template=TEMPLATES[0])))
+    document = json.loads(outcomes_json(clean(template=TEMPLATES[0])))
     document["controls"]["empty"][0]["template"] = template
     with pytest.raises(StoreError, match=r"outcomes\.json is not one of ours"):
         read_outcomes(json.dumps(document).encode())
@@ -76,10 +68,10 @@ def test_a_template_that_is_none_is_refused(template: Any) -> None:
 
 def test_an_entry_patch_is_named_where_there_is_one() -> None:
     with_entry = replace(INPUTS, entry_patch="e" * 64)
-    assert json.loads(record(found(), with_entry))["inputs"] == inputs_document(with_entry)
+    assert json.loads(record(clean(), with_entry))["inputs"] == inputs_document(with_entry)
     assert inputs_document(with_entry) == {**inputs_document(INPUTS), "entry.patch": "e" * 64}
     assert list(inputs_document(INPUTS)) == ["task", "environment", "oracle.patch", "tests.patch"]
-    assert b"entry" not in record(found())
+    assert b"entry" not in record(clean())
 
 
 # ---- the own verifier
@@ -89,31 +81,31 @@ REWARDS = [(0.0, 1.0), (0.0, 0.25), (1.0, 1.0), (0.1, 0.30000000000000004)]
 
 @pytest.mark.parametrize("own", REWARDS, ids=str)
 def test_rewards_are_in_both_files_and_read_back_byte_for_byte(own: tuple[float, float]) -> None:
-    content = outcomes_json(found(own))
+    content = outcomes_json(clean(own))
     rewards = {"empty": own[0], "oracle": own[1]}
     assert json.loads(content)["controls"]["own_verifier"] == rewards
-    assert json.loads(record(found(own)))["own_verifier"] == rewards
-    assert read_outcomes(content) == without_observed(found(own))
+    assert json.loads(record(clean(own)))["own_verifier"] == rewards
+    assert read_outcomes(content) == without_observed(clean(own))
     assert outcomes_json(read_outcomes(content)) == content
 
 
 def test_without_a_verifier_neither_file_names_it() -> None:
-    assert b"own" not in outcomes_json(found())
-    assert b"own" not in record(found())
-    assert read_outcomes(outcomes_json(found())).verifier is None
+    assert b"own" not in outcomes_json(clean())
+    assert b"own" not in record(clean())
+    assert read_outcomes(outcomes_json(clean())).verifier is None
 
 
 def test_rewards_as_they_should_be_are_all_that_they_add() -> None:
-    plain, asked = (json.loads(record(found(own))) for own in (None, (0.0, 1.0)))
+    plain, asked = (json.loads(record(clean(own))) for own in (None, (0.0, 1.0)))
     assert asked.pop("own_verifier") == {"empty": 0.0, "oracle": 1.0}
     assert {**asked, "outcomes": plain["outcomes"]} == plain
-    text = outcomes_json(found((0.0, 1.0))).decode()
+    text = outcomes_json(clean((0.0, 1.0))).decode()
     assert '"own_verifier": {"empty": 0.0, "oracle": 1.0}' in text
 
 
 @pytest.mark.parametrize("own", REWARDS[1:], ids=str)
 def test_other_rewards_refuse(own: tuple[float, float]) -> None:
-    document = json.loads(record(found(own)))
+    document = json.loads(record(clean(own)))
     assert document["verdict"] == Verdict.REFUSED
     assert [reason["rule"] for reason in document["reasons"]] == ["own-verifier"]
     assert document["confirmation"] is None
@@ -137,7 +129,7 @@ BAD_REWARDS: list[Any] = [
 
 @pytest.mark.parametrize("rewards", BAD_REWARDS, ids=str)
 def test_rewards_that_are_none_are_refused(rewards: Any) -> None:
-    document = json.loads(outcomes_json(found((0.0, 1.0))))
+    document = json.loads(outcomes_json(clean((0.0, 1.0))))
     document["controls"]["own_verifier"] = rewards
     with pytest.raises(StoreError) as caught:
         read_outcomes(json.dumps(document).encode())
@@ -147,7 +139,7 @@ def test_rewards_that_are_none_are_refused(rewards: Any) -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_reward_that_is_no_number_is_refused(number: str) -> None:
-    content = outcomes_json(found((0.0, 1.0)))
+    content = outcomes_json(clean((0.0, 1.0)))
     assert content.count(b'"oracle": 1.0') == 1
     with pytest.raises(StoreError):
         read_outcomes(content.replace(b'"oracle": 1.0', f'"oracle": {number}'.encode()))

@@ -13,10 +13,8 @@ from repair.errors import UsageError
 from repair.records.diff import revisions
 from repair.records.diff.compare import Unseen
 from repair.records.diff.revisions import Entry
-from tests.cli.test_cli import Capture, ask
-from tests.records.test_revisions import Git, at, commit, git, repo, write
-
-__all__ = ["git", "repo"]
+from tests.support.cli import Capture, ask
+from tests.support.git import Git, at, commit, write
 
 Forge = Callable[[str], str]
 LINK, FILE, TREE = "120000 blob", "100644 blob", "040000 tree"

@@ -2,73 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from repair.errors import UsageError
 from repair.records.diff import revisions
-
-Git = Callable[..., str]
-
-
-@pytest.fixture
-def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """Run git in a directory, with nobody's settings."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-    def run(where: Path, *arguments: str | Path) -> str:
-        settings = ["-c", "user.name=a", "-c", "user.email=a@acme.example", "-c", "protocol.file.allow=always"]
-        done = subprocess.run(["git", *settings, *arguments], cwd=where, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    return run
-
-
-@pytest.fixture
-def repo(tmp_path: Path, git: Git) -> Path:
-    """A repository with a panel at below/panel and one commit, tagged `one`."""
-    root = tmp_path / "repo"
-    write(root / "below" / "panel", {"panel.toml": b"", "calc/task.json": b"{}\r\n", "calc/oracle.patch": b"\xff\n"})
-    git(root.parent, "init", "-q", "-b", "main", "repo")
-    commit(root, git)
-    git(root, "tag", "one")
-    return root
-
-
-def write(root: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content)
-
-
-def commit(root: Path, git: Git) -> str:
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "--allow-empty", "-m", "x")
-    return git(root, "rev-parse", "HEAD")
-
-
-def below(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): b"-> " + os.fsencode(path.readlink())
-        if path.is_symlink()
-        else path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_symlink() or path.is_file()
-    }
-
-
-def at(panel: Path, revision: str = "HEAD") -> dict[str, bytes] | None:
-    repository = revisions.find(panel)
-    start, _ = revisions.span(repository, revision)
-    with revisions.panel_at(repository, start) as found:
-        return None if found is None else below(found.directory)
-
+from tests.support.git import Git, at, commit, files_below, write
 
 FIRST = {"panel.toml": b"", "calc/task.json": b"{}\r\n", "calc/oracle.patch": b"\xff\n"}
 
@@ -169,7 +109,7 @@ def test_a_panel_may_be_the_whole_repository(tmp_path: Path, git: Git) -> None:
     head = commit(tmp_path / "books", git)
     with revisions.panel_at(revisions.find(tmp_path / "books"), head) as found:
         assert found is not None
-        assert (found.directory.name, below(found.directory)) == ("books", FIRST)
+        assert (found.directory.name, files_below(found.directory)) == ("books", FIRST)
 
 
 @pytest.mark.parametrize("way", ["absolute", "relative", "link", "link below", "inside"])

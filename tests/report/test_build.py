@@ -16,9 +16,9 @@ from repair.panel import read
 from repair.records.check import Soundness
 from repair.report.page import build
 from repair.report.page.html import FlakyView, GateView, Page, Share, TaskView
-from tests.cli.test_cli import Capture, ask, one_line, start
 from tests.conftest import MakeTask
 from tests.support import records
+from tests.support.cli import Capture, ask, one_line, start
 
 KEEP, ADD = "tests/test_calc.py::test_keep[3]", "tests/test_calc.py::test_add"
 LOST = {KEEP: records.MISSING}

@@ -18,7 +18,7 @@ from repair.model import ListName, Observed, Outcome, Policy, Run, Task
 from repair.report.mint import compared_text, document, exit_code, failed, minted_text
 from repair.report.terminal import columns
 from repair.text import printable
-from tests.mint.test_document import BROKEN, HOSTILE, POLICY, minted
+from tests.support.mint import BROKEN, GOOD, HOSTILE, POLICY, minted
 
 AGREE = Discrepancies((1, 1), (1, 1), (), (), (), ())
 NO_IMAGE = ImageError("no image acme/ledger:1", "build it")
@@ -47,7 +47,6 @@ def _task(name: str) -> Task:
     return replace(minted({}).task, instance_id=name, directory=Path(name))
 
 
-GOOD = {"new": ("FF", "PP"), "old": ("PP", "PP"), "old2": ("PP", "PP")}
 SORTS = {**GOOD, "flaky": ("PF", "FP"), "never": ("FF", "FF"), "never2": ("ss", "ss")}
 
 

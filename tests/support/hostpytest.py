@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
+import pytest
 
 from repair.controls import plan, runner
 from repair.errors import NoEvidence
@@ -19,6 +23,29 @@ from repair.outcomes import evidence, junit, lookup, plugin_log
 
 IMAGE = Image("sha256:none")
 QUICK = ("-p", "no:hypothesispytest")  # which our own environment has, and which triples the start-up time
+PYTHONS = [sys.executable, *filter(None, os.environ.get("REPAIR_OLD_PYTESTS", "").split(os.pathsep))]
+PLUGINS = {"xdist": "xdist", "rerunfailures": "pytest_rerunfailures", "timeout": "pytest_timeout"}
+PLUGINS |= {"randomly": "pytest_randomly", "subtests": "pytest_subtests"}
+
+
+@cache
+def installed(python: str) -> tuple[tuple[int, ...], frozenset[str]]:
+    """The version of an interpreter's pytest, and what a case may need there: plugins, and `python3`."""
+    if python == sys.executable:
+        version, found = pytest.__version__, {name for name, module in PLUGINS.items() if find_spec(module)}
+        major = "python3"
+    else:
+        ask = "import json, pkgutil, sys, pytest; found = [module[1] for module in pkgutil.iter_modules()];"
+        ask += "print(json.dumps([pytest.__version__, found, 'python%d' % sys.version_info[0]]))"
+        answer = subprocess.run([python, "-c", ask], capture_output=True, check=True).stdout
+        version, modules, major = json.loads(answer)
+        found = {name for name, module in PLUGINS.items() if module in modules}
+    parsed = numbers(".".join(version.split(".")[:2]))
+    return parsed, frozenset(found | {major} | ({"subtests"} if parsed >= (9, 0) else set()))
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 @dataclass(frozen=True, slots=True)
