@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from repair import rules, table
-from repair.model import Decision, Finding, ListName, Outcome, Policy, Row, Rule, Run, Table, Verdict
+from repair.model import Decision, Finding, ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
 from tests.support.cases import Case, cases, forgiven, policies, repeatable
 from tests.support.tables import F2P, P2P
 
@@ -218,6 +218,120 @@ def test_with_one_run_the_rule_is_the_plain_one_and_refuses_what_is_ambiguous(ca
                 said = "keep" if row.id in kept else "drop" if row in dropped else "refuse" if row in refused else ""
                 wanted = plain(row, name, policy)
                 assert said == ("refuse" if wanted.startswith("ambiguous") else wanted)
+
+
+# ---- when the controls run again
+
+more = st.integers(0, 4)
+
+
+def with_recheck(policy: Policy, repeats: int, recheck: int) -> Policy:
+    return replace(policy, repeats=repeats, recheck=recheck)
+
+
+def regressing(case: Case) -> Case:
+    """The case with a P2P more, which passes without the reference and fails with it."""
+
+    def seeing(many: tuple[Run, ...], outcome: Outcome) -> tuple[Run, ...]:
+        return tuple(replace(run, observed={**run.observed, "worse": Observed(outcome)}) for run in many)
+
+    return Case(case.f2p, (*case.p2p, "worse"), seeing(case.empty, Outcome.PASSED), seeing(case.oracle, Outcome.FAILED))
+
+
+@repeatable
+@given(cases(), policies)
+def test_without_recheck_repeats_are_due(case: Case, policy: Policy) -> None:
+    assert rules.runs_due(case.table, with_recheck(policy, len(case.empty), 0)) == len(case.empty)
+
+
+@repeatable
+@given(cases(), cases(), policies, more, st.booleans())
+def test_it_depends_on_the_first_runs_alone(case: Case, other: Case, policy: Policy, recheck: int, bad: bool) -> None:
+    case = regressing(case) if bad else case
+    repeats = len(case.empty)
+    policy = with_recheck(policy, repeats, recheck)
+    longer = replace(case, empty=case.empty + other.empty, oracle=case.oracle + other.oracle)
+    # groups may show further members in later runs
+    assume(
+        all(len(one.members) == len(two.members) for one, two in zip(case.table.rows, longer.table.rows, strict=True))
+    )
+    assert rules.runs_due(longer.table, policy) == rules.runs_due(case.table, policy)
+
+
+@repeatable
+@given(cases(), policies, st.integers(1, 4), st.booleans())
+def test_more_are_due_only_where_regressions_refuse_and_nothing_that_stays(
+    case: Case, policy: Policy, recheck: int, bad: bool
+) -> None:
+    case = regressing(case.measuring()) if bad else case
+    policy = with_recheck(policy, len(case.empty), recheck)
+    number = rules.runs_due(case.table, policy)
+    assert number in {policy.repeats, policy.repeats + recheck}
+    decision = rules.decide(case.table, policy)
+    if number > policy.repeats:
+        assert decision.verdict is Verdict.REFUSED
+        told = {reason.rule for reason in decision.reasons}
+        assert {Rule.REGRESSION} <= told <= {Rule.REGRESSION, Rule.FEW_P2P}
+    elif {reason.rule for reason in decision.reasons} == {Rule.REGRESSION}:
+        raise AssertionError("regressions alone refuse, and nobody looks again")
+
+
+@repeatable
+@given(cases(), policies, st.integers(1, 4))
+def test_a_regression_of_an_admitted_task_always_calls_for_more(case: Case, policy: Policy, recheck: int) -> None:
+    case, policy, decision = forgiven(case, policy)
+    policy = with_recheck(policy, len(case.empty), recheck)
+    assert rules.admits(decision.verdict)
+    assert rules.runs_due(regressing(case).table, policy) == policy.repeats + recheck
+
+
+@repeatable
+@given(cases(), policies, st.integers(1, 4))
+def test_of_how_many_more_the_policy_alone_decides(case: Case, policy: Policy, recheck: int) -> None:
+    case = regressing(case)
+    one = rules.runs_due(case.table, with_recheck(policy, len(case.empty), 1))
+    some = rules.runs_due(case.table, with_recheck(policy, len(case.empty), recheck))
+    assert (some - len(case.empty)) == recheck * (one - len(case.empty))
+
+
+@repeatable
+@given(cases(most_runs=1), cases(most_runs=1), policies)
+def test_the_verdict_after_a_recheck_is_the_rules_of_all_runs(case: Case, later: Case, policy: Policy) -> None:
+    """A recheck adds evidence: no run is taken back, so what regressed in all runs still refuses."""
+    case, later = regressing(case.measuring()), regressing(later.measuring())
+    both = replace(case, empty=case.empty + later.empty, oracle=case.oracle + later.oracle)
+    again = with_recheck(policy, 1, len(later.empty))
+    decision = rules.decide(both.table, again)
+    assert decision == rules.decide(table.build(both.f2p, both.p2p, both.empty, both.oracle), policy)
+    assert decision.verdict is Verdict.REFUSED
+    assert "worse" in {test for reason in decision.reasons if reason.rule is Rule.REGRESSION for test in reason.ids}
+
+
+# ---- the task's own verifier
+
+DROPPED = (Finding(Rule.UNOBSERVED, ListName.F2P, "missing", "missing", "no lxml", ids=("g",)),)
+DECISIONS = {
+    "clean": Decision(Verdict.CLEAN, ("f",), ("p",), (), ()),
+    "repaired": Decision(Verdict.REPAIRED, ("f",), ("p",), DROPPED, ()),
+    "refused": Decision(Verdict.REFUSED, ("f",), (), DROPPED, (Finding(Rule.REGRESSION, ListName.P2P, ids=("p",)),)),
+    "not confirmed": Decision(Verdict.REFUSED, ("f",), ("p",), DROPPED, (Finding(Rule.NOT_CONFIRMED, ids=("p",)),)),
+}
+
+
+rewards = st.sampled_from([0.0, 0.25, 0.999, 1.0]) | st.floats(0, 1)
+
+
+@repeatable
+@given(st.sampled_from(sorted(DECISIONS)), st.tuples(rewards, rewards))
+def test_a_verifier_admits_nothing_that_the_controls_do_not(name: str, own: tuple[float, float]) -> None:
+    before, after = DECISIONS[name], rules.agree(DECISIONS[name], own)
+    assert rules.agree(after, own) == after
+    if own == (0.0, 1.0) or not rules.admits(before.verdict):
+        assert after == before
+    else:
+        reason = Finding(Rule.OWN_VERIFIER, cause=f"empty {own[0]:g}, oracle {own[1]:g}")
+        assert after == replace(before, verdict=Verdict.REFUSED, reasons=(reason,))
+    assert Rule.OWN_VERIFIER not in rules.DROPS
 
 
 # ---- and the properties above have seen it all

@@ -1,4 +1,4 @@
-"""Runs to the outcome table, and what the rule makes of ids that only a table can tell: listed twice, or groups."""
+"""Runs to the outcome table: its rows, their outcomes and causes, the members of groups, one test under two names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from repair import rules, table
-from repair.model import Decision, ListName, Observed, Outcome, Policy, Row, Rule, Run, Table, Verdict
+from repair.model import ListName, Observed, Outcome, Policy, Row, Rule, Run, Table
 from repair.outcomes import lookup
 from repair.outcomes.plugin_log import Item
 
-PASSED, XFAILED, SKIPPED, MISSING = Outcome.PASSED, Outcome.XFAILED, Outcome.SKIPPED, Outcome.MISSING
+PASSED, SKIPPED, MISSING = Outcome.PASSED, Outcome.SKIPPED, Outcome.MISSING
 ERROR, FAILED = Outcome.ERROR, Outcome.FAILED
 F2P, P2P = ListName.F2P, ListName.P2P
 NO_FLOOR = Policy(min_p2p=0)
@@ -59,9 +59,6 @@ def test_what_a_run_does_not_speak_of_is_missing_with_a_cause() -> None:
 def test_an_id_that_is_listed_twice_counts_once() -> None:
     built = table.build(["f", "f"], ["p"] * 10, [run(f=FAILED, p=PASSED)], [run(f=PASSED, p=PASSED)])
     assert [row.id for row in built.rows] == ["f", "p"]
-    decision = rules.decide(built, Policy(min_p2p=2))
-    assert (decision.kept_f2p, decision.kept_p2p) == (("f",), ("p",))
-    assert [finding.rule for finding in decision.reasons] == [Rule.FEW_P2P]
 
 
 def test_an_id_in_both_lists_is_one_row() -> None:
@@ -116,9 +113,6 @@ def test_where_a_patch_did_not_apply_there_are_no_outcomes(
     ]
     built = table.build(["t"], ["u"], *controls)
     assert built == Table((Row("t", frozenset({F2P}), (), ()), Row("u", frozenset({P2P}), (), ())), errors)
-    decision = rules.decide(built, Policy())
-    assert {finding.rule for finding in decision.reasons} == {Rule.PATCH}
-    assert not decision.dropped
 
 
 # ---- groups
@@ -135,111 +129,6 @@ def test_members_over_runs_are_missing_where_they_were_not_seen() -> None:
     }
     assert list(row.members) == sorted(row.members)
     assert (row.empty, row.oracle) == ((MISSING, FAILED), (SKIPPED, MISSING))
-
-
-def decide(
-    f2p: Mapping[str, tuple[Members, Members]], p2p: Mapping[str, tuple[Members, Members]], policy: Policy = NO_FLOOR
-) -> Decision:
-    """One run each of groups that are given as their (empty, oracle) members; no members is a plain id that passes."""
-    both = {**f2p, **p2p}
-    controls = [
-        [run({test: group(members[at]) if members[at] else Observed(PASSED) for test, members in both.items()})]
-        for at in (0, 1)
-    ]
-    return rules.decide(table.build(f2p, p2p, *controls), policy)
-
-
-SOLVED: tuple[Members, Members] = ({"g[1]": FAILED, "g[2]": FAILED}, {"g[1]": PASSED, "g[2]": PASSED})
-PLAIN: tuple[Members, Members] = ({}, {})
-
-
-@pytest.mark.parametrize(
-    ("oracle", "verdict", "rule"),
-    [
-        pytest.param({"g[1]": PASSED, "g[2]": PASSED}, Verdict.CLEAN, None, id="all members pass: keep"),
-        pytest.param({"g[1]": SKIPPED, "g[2]": MISSING}, Verdict.REPAIRED, Rule.UNOBSERVED, id="none runs: drop"),
-        pytest.param({"g[1]": PASSED, "g[2]": SKIPPED}, Verdict.REFUSED, Rule.MIXED_GROUP, id="pass and skip: mixed"),
-        pytest.param({"g[1]": PASSED, "g[2]": MISSING}, Verdict.REFUSED, Rule.MIXED_GROUP, id="pass and miss: mixed"),
-        pytest.param({"g[1]": PASSED, "g[2]": FAILED}, Verdict.REFUSED, Rule.FAILED, id="pass and fail: failed"),
-        pytest.param({"g[1]": SKIPPED, "g[2]": ERROR}, Verdict.REFUSED, Rule.FAILED, id="skip and err: failed"),
-        pytest.param({"g[1]": PASSED, "g[2]": XFAILED}, Verdict.REFUSED, Rule.FAILED, id="pass and xfail: failed"),
-        pytest.param({"g[1]": PASSED}, Verdict.CLEAN, None, id="all that are left pass: keep"),
-    ],
-)
-def test_an_f2p_group_is_the_worst_of_its_members(oracle: Members, verdict: Verdict, rule: Rule | None) -> None:
-    decision = decide({"g": (SOLVED[0], oracle), "h": ({"h[1]": FAILED}, {"h[1]": PASSED})}, {})
-    assert decision.verdict is verdict
-    findings = [(finding.rule, finding.ids) for finding in (*decision.dropped, *decision.reasons)]
-    assert findings == ([(rule, ("g",))] if rule else [])
-
-
-def test_a_mixed_group_goes_by_what_the_policy_lets_pass() -> None:
-    halves = {"g": (SOLVED[0], {"g[1]": XFAILED, "g[2]": SKIPPED}), "h": ({"h[1]": FAILED}, {"h[1]": PASSED})}
-    passing = frozenset({PASSED, XFAILED})
-    assert [finding.rule for finding in decide(halves, {}).reasons] == [Rule.FAILED]
-    assert [finding.rule for finding in decide(halves, {}, Policy(0, passing)).reasons] == [Rule.MIXED_GROUP]
-
-
-@pytest.mark.parametrize(
-    ("name", "empty", "oracle", "rule"),
-    [
-        pytest.param(P2P, "FP", "FF", Rule.REGRESSION, id="P2P: one passed without the reference and fails with it"),
-        pytest.param(P2P, "FP", "Fs", Rule.REGRESSION, id="P2P: one passed without the reference and skips with it"),
-        pytest.param(P2P, "FP", "F-", Rule.REGRESSION, id="P2P: one passed without the reference and is gone with it"),
-        pytest.param(P2P, "Fs", "FF", Rule.UNOBSERVED_BEFORE, id="P2P: one skipped without and fails with it"),
-        pytest.param(P2P, "F-", "sE", Rule.UNOBSERVED_BEFORE, id="P2P: one was not there without and errs with it"),
-        pytest.param(F2P, "sP", "ss", Rule.LOST, id="F2P: one passed without the reference and skips with it"),
-        pytest.param(P2P, "Fs", "Fs", None, id="P2P: one fails and one skips in both: drop"),
-        pytest.param(P2P, "FF", "FP", None, id="P2P: one fails in both and one is mended: drop"),
-        pytest.param(F2P, "Fs", "ss", None, id="F2P: none passed without and all skip with it: drop"),
-    ],
-)
-def test_a_group_does_not_hide_what_refuses_a_member(
-    name: ListName, empty: str, oracle: str, rule: Rule | None
-) -> None:
-    letters = {"P": PASSED, "s": SKIPPED, "F": FAILED, "E": ERROR}
-    before, after = (
-        {f"g[{n}]": letters[letter] for n, letter in enumerate(control) if letter != "-"} for control in (empty, oracle)
-    )
-    f2p: dict[str, tuple[Members, Members]] = {"h": ({"h[1]": FAILED}, {"h[1]": PASSED})}
-    groups = {"g": (before, after)}
-    decision = decide(f2p | groups, {}) if name is F2P else decide(f2p, groups)
-    assert [(finding.rule, finding.ids) for finding in decision.reasons] == ([(rule, ("g",))] if rule else [])
-    assert [finding.ids for finding in decision.dropped] == ([] if rule else [("g",)])
-
-
-def test_a_group_is_mixed_where_members_pass_in_another_run() -> None:
-    whole, half = group({"g[1]": SKIPPED, "g[2]": SKIPPED}), group({"g[1]": PASSED, "g[2]": SKIPPED})
-    before, after = [run({"g": group(SOLVED[0])})] * 2, [run({"g": whole}), run({"g": half})]
-    decision = rules.decide(table.build(["g"], [], before, after), NO_FLOOR)
-    assert Rule.MIXED_GROUP in {finding.rule for finding in decision.reasons}
-
-
-@pytest.mark.parametrize(
-    ("f2p", "p2p", "shared"),
-    [
-        pytest.param({"g": SOLVED}, {"g[1]": PLAIN}, ("g", "g[1]"), id="an F2P group and its member"),
-        pytest.param({"g[1]": PLAIN}, {"g": SOLVED}, ("g", "g[1]"), id="a P2P group and its member"),
-        pytest.param({"g": SOLVED}, {"file": SOLVED}, ("file", "g"), id="two groups with the same members"),
-        pytest.param(
-            {"g": SOLVED},
-            {"file": ({"g[2]": PASSED, "x": PASSED}, {"g[2]": PASSED, "x": PASSED})},
-            ("file", "g"),
-            id="two groups that share one member",
-        ),
-        pytest.param(
-            {"g": SOLVED}, {"file": ({"g[1]": PASSED}, {"x": PASSED})}, ("file", "g"), id="shared under empty only"
-        ),
-        pytest.param({"g": SOLVED}, {"g": SOLVED}, ("g",), id="one group in both lists"),
-        pytest.param({"g": SOLVED}, {"h": ({"h[1]": PASSED}, {"h[1]": PASSED})}, (), id="groups apart"),
-        pytest.param({"g": SOLVED, "g[1]": PLAIN}, {"h": PLAIN}, (), id="a group and its member in one list"),
-    ],
-)
-def test_groups_that_overlap_across_the_lists(
-    f2p: Mapping[str, tuple[Members, Members]], p2p: Mapping[str, tuple[Members, Members]], shared: tuple[str, ...]
-) -> None:
-    found = [finding.ids for finding in decide(f2p, p2p).reasons if finding.rule is Rule.BOTH_LISTS]
-    assert found == ([shared] if shared else [])
 
 
 # ---- one test under two names
