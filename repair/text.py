@@ -12,9 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+# ---- causes
+
 MAX_CHARS = 300
 MAX_READ = 20_000  # of a text; what follows no cause needs
-
 _SPACE = re.compile(r"\s+")
 _STYLING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -50,6 +51,19 @@ def first_line(text: str) -> str:
     return normalise(next((line for line in text.splitlines() if line.strip()), ""))
 
 
+_NO_SPACE = re.compile("no space left on device|disk quota exceeded|disk is full", re.IGNORECASE)
+
+
+def says_no_space(text: str) -> bool:
+    """Does a text hold the words by which systems and SQLite say that a disk is full?"""
+    return _NO_SPACE.search(text) is not None
+
+
+# ---- text that is safe to show and to write
+
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+
 def shown_line(line: str) -> str:
     """One line of a log as a terminal or a page may show it: without styling, controls spelt as escapes."""
     return printable(_STYLING.sub("", line.rstrip("\r\n")).expandtabs())
@@ -62,19 +76,13 @@ def printable(text: str) -> str:
     return "".join(_escape(char) if unicodedata.category(char) in _UNSAFE else char for char in text)
 
 
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-
-
 def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
-_NO_SPACE = re.compile("no space left on device|disk quota exceeded|disk is full", re.IGNORECASE)
-
-
-def says_no_space(text: str) -> bool:
-    """Does a text hold the words by which systems and SQLite say that a disk is full?"""
-    return _NO_SPACE.search(text) is not None
+def clean(text: str) -> str:
+    """Text that every encoder takes: lone surrogates spelt as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_encodable(text: str) -> bool:
@@ -86,14 +94,32 @@ def is_encodable(text: str) -> bool:
     return True
 
 
+# ---- lengths and numbers
+
+
+def cut(text: str, most: int) -> str:
+    """`text` in at most `most` characters; a longer one ends with `…`."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def number(count: int, noun: str) -> str:
+    """A number with its noun, such as `1 task` or `2 tasks`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def capped(lines: Sequence[str], most: int, indent: str = "") -> list[str]:
+    """The first `most` lines and, where there are more, a line that says how many."""
+    return [*lines[:most], *([f"{indent}and {len(lines) - most} more"] if len(lines) > most else [])]
+
+
+# ---- JSON and digests
+
 MAX_WIDTH = 100
+_encode = json.JSONEncoder(default=dict).encode
 
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-_encode = json.JSONEncoder(default=dict).encode
 
 
 def inline(value: Any) -> str:
@@ -125,23 +151,3 @@ def _item(key: str, value: Any, depth: int) -> str:
 
 def _lines(items: Iterable[str], depth: int) -> str:
     return "[\n" + ",\n".join(" " * (depth + 1) + item for item in items) + "\n" + " " * depth + "]"
-
-
-def clean(text: str) -> str:
-    """Text that every encoder takes: lone surrogates spelt as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def cut(text: str, most: int) -> str:
-    """`text` in at most `most` characters; a longer one ends with `…`."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def number(count: int, noun: str) -> str:
-    """A number with its noun, such as `1 task` or `2 tasks`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def capped(lines: Sequence[str], most: int, indent: str = "") -> list[str]:
-    """The first `most` lines and, where there are more, a line that says how many."""
-    return [*lines[:most], *([f"{indent}and {len(lines) - most} more"] if len(lines) > most else [])]

@@ -18,6 +18,8 @@ from repair.sandbox import Container
 from repair.sandbox.archive import MAX_OUT
 from repair.text import is_encodable, printable
 
+# ---- patterns
+
 ANY = "**"
 Matches = Callable[[str], bool]
 
@@ -59,9 +61,9 @@ def _name(part: str) -> Matches:
     return lambda name: expression.match(name) is not None
 
 
+# ---- report files
+
 MAX_NAMES = 16 << 20  # bytes of the names of report files
-
-
 MAX_REPORTS = 5_000
 
 

@@ -158,6 +158,9 @@ def _two_file_systems(work: Path, directory: Path) -> StoreError:
     return StoreError(f"{work} and {directory} are on two file systems", "keep a panel on one")
 
 
+# ---- logs of attempts
+
+
 def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
     """The newest log of one control of a task, confirmations aside; None where none is kept here.
 
@@ -177,6 +180,9 @@ def _number(attempt: Path) -> int:
     """Which attempt at its task this is: they are numbered on from run to run, whatever the clock says."""
     found = re.match(r"[^-]*-\d+-[0-9a-f]+-(\d+)-", attempt.name)  # after a run's id: host, process, random
     return int(found[1]) if found else 0
+
+
+# ---- entries of the journal
 
 
 def entry_of(run: Run) -> bytes:

@@ -111,12 +111,22 @@ class Connection:
             raise EngineLost(f"could not reach the engine at {self.address}: {said}", err.next) from None
 
 
+# ---- errors
+
+
 class SlowError(EngineError):
     """A call of the engine took longer than it was given."""
 
 
 class GoneError(EngineError):
     """The engine does not know what it is asked about."""
+
+
+_BUSY = (408, 409, 429)
+# How engines say, with whatever status, that a registry knows no such image or does not give it to us.
+_FINAL = re.compile(
+    r"not found|manifest unknown|no matching manifest|denied|unauthorized|authentication required", re.I
+)
 
 
 @contextlib.contextmanager
@@ -148,22 +158,20 @@ def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
     return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again", transient=passing)
 
 
-_BUSY = (408, 409, 429)
-# How engines say, with whatever status, that a registry knows no such image or does not give it to us.
-_FINAL = re.compile(
-    r"not found|manifest unknown|no matching manifest|denied|unauthorized|authentication required", re.I
-)
+def _reason(err: BaseException) -> str:
+    """The system's own words at the bottom of an error that was wrapped several times."""
+    seen: list[BaseException] = []
+    left: list[object] = [err]
+    while left and len(seen) < 50:
+        found = left.pop()
+        if isinstance(found, BaseException) and not any(found is other for other in seen):
+            seen.append(found)
+            left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
+    words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
+    return words or printable(str(err))[:300]
 
 
-def _tunnel() -> Tunnel | None:
-    """The way to an engine that is behind ssh."""
-    host = engine_host() or ""
-    if not host.lower().startswith(SCHEME):
-        return None
-    try:
-        return Tunnel(host)
-    except ValueError as err:
-        raise EngineLost(f"could not reach the engine: {printable(str(err))}", START_ENGINE, transient=False) from None
+# ---- the client
 
 
 def _connect(tunnel: Tunnel | None) -> docker.DockerClient:
@@ -198,6 +206,17 @@ def _client(tunnel: Tunnel | None, version: str) -> docker.DockerClient:
     return made
 
 
+def _tunnel() -> Tunnel | None:
+    """The way to an engine that is behind ssh."""
+    host = engine_host() or ""
+    if not host.lower().startswith(SCHEME):
+        return None
+    try:
+        return Tunnel(host)
+    except ValueError as err:
+        raise EngineLost(f"could not reach the engine: {printable(str(err))}", START_ENGINE, transient=False) from None
+
+
 def _certificates(name: str) -> docker.tls.TLSConfig | bool:
     found = certificates_of(name)
     if found is None:
@@ -213,17 +232,18 @@ def _is_here(url: str) -> bool:
         return host == "localhost"
 
 
-def _reason(err: BaseException) -> str:
-    """The system's own words at the bottom of an error that was wrapped several times."""
-    seen: list[BaseException] = []
-    left: list[object] = [err]
-    while left and len(seen) < 50:
-        found = left.pop()
-        if isinstance(found, BaseException) and not any(found is other for other in seen):
-            seen.append(found)
-            left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
-    words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
-    return words or printable(str(err))[:300]
+# ---- where the engine is
+
+
+def address() -> str:
+    """Where the engine is looked for, for messages."""
+    return printable(engine_host() or "the default socket")
+
+
+def engine_host() -> str | None:
+    """The URL of the engine; None where it is the default socket, or where the context that counts has none."""
+    name = current()
+    return host_of(name) if name else os.environ.get("DOCKER_HOST") or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +296,3 @@ def _folder(name: str) -> str:
 
 def _docker_config() -> Path:
     return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
-
-
-def engine_host() -> str | None:
-    """The URL of the engine; None where it is the default socket, or where the context that counts has none."""
-    name = current()
-    return host_of(name) if name else os.environ.get("DOCKER_HOST") or None
-
-
-def address() -> str:
-    """Where the engine is looked for, for messages."""
-    return printable(engine_host() or "the default socket")
