@@ -36,12 +36,67 @@ from repair.panel.keys import (
 )
 from repair.text import capped, printable
 
-MAX_BYTES = 256 << 20  # of one file of a task
-MAX_TASK = 32 << 20  # of a task.json, which may take fifty times its size in memory
-MAX_PANEL = 1 << 20  # of a panel.toml
 PERMISSIONS = "check its permissions"
-FIELDS = {"FAIL_TO_PASS": "f2p", "PASS_TO_PASS": "p2p"}
-BY_HAND = ("instruction.md", "oracle.patch", "tests.patch", "environment/Dockerfile")  # what `repair new` begins
+
+
+# ---- names in a panel
+
+RECORD = "repair.json"
+OUTCOMES = "outcomes.json"
+WORK = ".repair"
+SOURCE, SOURCE_FOLDER = "source.json", "source"
+ATTRIBUTES = b"""\
+* -text
+outcomes.json linguist-generated=true
+mint.json linguist-generated=true
+.schemas/* linguist-generated=true
+"""
+MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
+RESERVED = frozenset({"panel.toml", SOURCE_FOLDER, SOURCE})  # in lower case: not every file system tells cases apart
+
+
+def name_problem(name: str) -> str | None:
+    """Why an instance id cannot name a directory of a panel on every file system; None where it can."""
+    if "/" in name or "\\" in name:
+        problem = "holds a slash, and names a directory"
+    elif name.startswith(".") or name.casefold() in RESERVED or name != name.strip():
+        problem = "cannot name a directory of a panel"
+    elif any(not char.isprintable() for char in name):
+        problem = "holds a character that cannot be printed"
+    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
+        problem = f"is longer than {MAX_NAME} bytes"
+    else:
+        return None
+    return f"{problem}: {name[:60]!r}"
+
+
+def task_names(directory: Path) -> list[str]:
+    """The names of the task directories of a panel, sorted."""
+    try:
+        entries = sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
+        names = [entry.name for entry in entries if (entry / "task.json").is_file()]
+        lost = [entry for entry in entries if entry.name not in names and (entry / "oracle.patch").exists()]
+    except OSError as err:
+        raise UsageError(f"{err.filename or directory} cannot be read: {err.strerror}", PERMISSIONS) from None
+    if lost:
+        raise UsageError(f"{lost[0]} has an oracle.patch and no task.json", "write its task.json or move it away")
+    return names
+
+
+def has_record(task: Task) -> bool:
+    """Is there a repair.json, of whatever content?"""
+    try:
+        os.lstat(task.directory / RECORD)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as err:  # a disk or a share that does not answer has not said no
+        raise StoreError(f"{task.directory / RECORD} cannot be looked at: {err.strerror}", "see the disk") from None
+    return True
+
+
+# ---- a panel and its settings
+
+MAX_PANEL = 1 << 20  # of a panel.toml
 
 
 def load(directory: Path, wants: Callable[[str], bool] = lambda _: True, lists: bool = True) -> Panel:
@@ -66,19 +121,6 @@ def load(directory: Path, wants: Callable[[str], bool] = lambda _: True, lists: 
     return Panel(settings["name"], directory, settings["policy"], settings["min_tasks"], tuple(tasks))
 
 
-def task_names(directory: Path) -> list[str]:
-    """The names of the task directories of a panel, sorted."""
-    try:
-        entries = sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
-        names = [entry.name for entry in entries if (entry / "task.json").is_file()]
-        lost = [entry for entry in entries if entry.name not in names and (entry / "oracle.patch").exists()]
-    except OSError as err:
-        raise UsageError(f"{err.filename or directory} cannot be read: {err.strerror}", PERMISSIONS) from None
-    if lost:
-        raise UsageError(f"{lost[0]} has an oracle.patch and no task.json", "write its task.json or move it away")
-    return names
-
-
 def load_settings(directory: Path) -> dict[str, Any]:
     """panel.toml as `{"name", "policy", "min_tasks", "defaults"}`; `defaults` holds values already read."""
     file = directory / "panel.toml"
@@ -101,6 +143,64 @@ def load_settings(directory: Path) -> dict[str, Any]:
         "min_tasks": values["gate"].get("min_tasks", GATE["min_tasks"].default),
         "defaults": values["defaults"],
     }
+
+
+def _read_keys(raw: Mapping[str, Any], keys: Keys, file: Path, section: str = "") -> dict[str, Any]:
+    values = {}
+    for key, value in raw.items():
+        field = f"{section}.{printable(key)}" if section else printable(key)
+        if key not in keys:
+            near = ", ".join(sorted(keys))
+            raise UsageError(f"{file}: unknown key {field}", f"known keys{' of ' + section if section else ''}: {near}")
+        try:
+            values[key] = keys[key].read(value)
+        except WrongError as err:
+            raise UsageError(f"{file}: {field}: expected {err}, found {shown(value)}", "mend that value") from None
+    return values
+
+
+# ---- the choice of tasks
+
+
+def choose(panel: Path, include: Iterable[str], exclude: Iterable[str], given: Iterable[str]) -> set[str]:
+    """Of a panel's task names those that were named (as name or path), match an `include` glob and no `exclude` one.
+
+    Raises `UsageError` for a name that is no task of the panel, and where nothing is left.
+    """
+    from fnmatch import fnmatchcase
+
+    known = set(task_names(panel))
+    if not known:
+        raise UsageError(f"{panel} holds no task", "a task is a directory with a task.json in it")
+    wanted = {_name_in(panel, name) for name in given}
+    unknown = sorted(wanted - known)
+    if unknown:
+        raise UsageError(f"the panel has no task {printable(', '.join(unknown))}", "name a task's directory")
+    include, exclude = list(include), list(exclude)
+    chosen = {
+        name
+        for name in (wanted or known)
+        if (not include or any(fnmatchcase(name, glob) for glob in include))
+        and not any(fnmatchcase(name, glob) for glob in exclude)
+    }
+    if not chosen:
+        raise UsageError("no task of the panel is left", "check the names and the globs of -i and -x")
+    return chosen
+
+
+def _name_in(panel: Path, given: str) -> str:
+    """The name that a task was given by: itself, or a path to a directory of this panel."""
+    path = Path(given)
+    if len(path.parts) > 1 and path.resolve().parent != panel.resolve():
+        raise UsageError(f"{printable(given)} is not in {panel}", "name tasks of one panel")
+    return path.name
+
+
+# ---- a task
+
+MAX_TASK = 32 << 20  # of a task.json, which may take fifty times its size in memory
+FIELDS = {"FAIL_TO_PASS": "f2p", "PASS_TO_PASS": "p2p"}
+BY_HAND = ("instruction.md", "oracle.patch", "tests.patch", "environment/Dockerfile")  # what `repair new` begins
 
 
 def load_task(directory: Path, defaults: Mapping[str, Any], lists: bool = True) -> Task:
@@ -189,18 +289,25 @@ def _patch(file: Path, *, required: bool) -> bytes | None:
     return content or None
 
 
-def _read_keys(raw: Mapping[str, Any], keys: Keys, file: Path, section: str = "") -> dict[str, Any]:
-    values = {}
-    for key, value in raw.items():
-        field = f"{section}.{printable(key)}" if section else printable(key)
-        if key not in keys:
-            near = ", ".join(sorted(keys))
-            raise UsageError(f"{file}: unknown key {field}", f"known keys{' of ' + section if section else ''}: {near}")
-        try:
-            values[key] = keys[key].read(value)
-        except WrongError as err:
-            raise UsageError(f"{file}: {field}: expected {err}, found {shown(value)}", "mend that value") from None
-    return values
+# ---- TOML of strangers
+
+MAX_DOTS = 6000  # outside of strings: tomllib takes memory by the square of a dotted key's parts
+_ASIDE = re.compile(
+    r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""",
+    re.DOTALL,
+)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """A document as tables. Raises `ValueError` for what is no TOML or has keys of thousands of parts."""
+    if text.count(".") > MAX_DOTS and _ASIDE.sub("", text).count(".") > MAX_DOTS:
+        raise ValueError(f"more than {MAX_DOTS} dots outside of strings")
+    return tomllib.loads(text)
+
+
+# ---- files
+
+MAX_BYTES = 256 << 20  # of one file of a task
 
 
 def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes:
@@ -231,105 +338,3 @@ def decode(content: bytes, file: Path) -> str:
     except UnicodeDecodeError as err:
         line = content[: err.start].count(b"\n") + 1
         raise UsageError(f"{file}: line {line} is not UTF-8", "save the file as UTF-8") from None
-
-
-def choose(panel: Path, include: Iterable[str], exclude: Iterable[str], given: Iterable[str]) -> set[str]:
-    """Of a panel's task names those that were named (as name or path), match an `include` glob and no `exclude` one.
-
-    Raises `UsageError` for a name that is no task of the panel, and where nothing is left.
-    """
-    from fnmatch import fnmatchcase
-
-    known = set(task_names(panel))
-    if not known:
-        raise UsageError(f"{panel} holds no task", "a task is a directory with a task.json in it")
-    wanted = {_name_in(panel, name) for name in given}
-    unknown = sorted(wanted - known)
-    if unknown:
-        raise UsageError(f"the panel has no task {printable(', '.join(unknown))}", "name a task's directory")
-    include, exclude = list(include), list(exclude)
-    chosen = {
-        name
-        for name in (wanted or known)
-        if (not include or any(fnmatchcase(name, glob) for glob in include))
-        and not any(fnmatchcase(name, glob) for glob in exclude)
-    }
-    if not chosen:
-        raise UsageError("no task of the panel is left", "check the names and the globs of -i and -x")
-    return chosen
-
-
-def _name_in(panel: Path, given: str) -> str:
-    """The name that a task was given by: itself, or a path to a directory of this panel."""
-    path = Path(given)
-    if len(path.parts) > 1 and path.resolve().parent != panel.resolve():
-        raise UsageError(f"{printable(given)} is not in {panel}", "name tasks of one panel")
-    return path.name
-
-
-RECORD = "repair.json"
-
-
-OUTCOMES = "outcomes.json"
-
-
-WORK = ".repair"
-
-
-def has_record(task: Task) -> bool:
-    """Is there a repair.json, of whatever content?"""
-    try:
-        os.lstat(task.directory / RECORD)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as err:  # a disk or a share that does not answer has not said no
-        raise StoreError(f"{task.directory / RECORD} cannot be looked at: {err.strerror}", "see the disk") from None
-    return True
-
-
-ATTRIBUTES = b"""\
-* -text
-outcomes.json linguist-generated=true
-mint.json linguist-generated=true
-.schemas/* linguist-generated=true
-"""
-
-
-MAX_DOTS = 6000  # outside of strings: tomllib takes memory by the square of a dotted key's parts
-
-
-_ASIDE = re.compile(
-    r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""",
-    re.DOTALL,
-)
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """A document as tables. Raises `ValueError` for what is no TOML or has keys of thousands of parts."""
-    if text.count(".") > MAX_DOTS and _ASIDE.sub("", text).count(".") > MAX_DOTS:
-        raise ValueError(f"more than {MAX_DOTS} dots outside of strings")
-    return tomllib.loads(text)
-
-
-SOURCE, SOURCE_FOLDER = "source.json", "source"
-
-
-MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
-
-
-RESERVED = frozenset({"panel.toml", SOURCE_FOLDER, SOURCE})  # in lower case: not every file system tells cases apart
-
-
-def name_problem(name: str) -> str | None:
-    """Why an instance id cannot name a directory of a panel on every file system; None where it can."""
-    if "/" in name or "\\" in name:
-        problem = "holds a slash, and names a directory"
-    elif name.startswith(".") or name.casefold() in RESERVED or name != name.strip():
-        problem = "cannot name a directory of a panel"
-    elif any(not char.isprintable() for char in name):
-        problem = "holds a character that cannot be printed"
-    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
-        problem = f"is longer than {MAX_NAME} bytes"
-    else:
-        return None
-    return f"{problem}: {name[:60]!r}"
