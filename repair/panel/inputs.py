@@ -1,4 +1,7 @@
-"""What a record is made from: digests of a task as it is now, and of its files."""
+"""The digests of what a record is made from: a task's keys after defaults, its environment/, patches and source.
+
+A record holds them. So `repair check` notices that a task has changed since.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from repair.text import inline, sha256
 
 
 def inputs(task: Task) -> Inputs:
-    """Digests of the task as it is now: its effective keys, its environment/ and its patches."""
+    """The digests of a task as it is now; `source` stays None. Raises `UsageError` where a file cannot be read."""
     return Inputs(
         task=sha256(inline(effective(task)).encode("ascii")),
         environment=tree_digest(task.directory / "environment"),
@@ -24,18 +27,18 @@ def inputs(task: Task) -> Inputs:
 
 
 def source_digest(task: Task) -> str:
-    """sha256 over what an imported task came from: its source.json and `source/`."""
+    """The sha256 over what an imported task came from: its source.json and `source/`, where they are there."""
     parts = [sha256(read_if_there(task.directory / "source.json") or b""), tree_digest(task.directory / "source")]
     return sha256(inline(parts).encode("ascii"))
 
 
 def effective(task: Task) -> dict[str, Any]:
-    """The task after defaults, keys sorted, its lists as sorted sets.
+    """A task's keys after defaults as JSON values: keys sorted, each of the two lists sorted with every id once.
 
-    `id_template` and `test_files` are there only where they are set.
+    `id_template` and `test_files` are among them only where they are not empty.
     """
-    own_names = {"id_template": list(task.id_template)} if task.id_template else {}
-    minted_from = {"test_files": list(task.test_files)} if task.test_files else {}
+    id_template = {"id_template": list(task.id_template)} if task.id_template else {}
+    test_files = {"test_files": list(task.test_files)} if task.test_files else {}
     return {
         "FAIL_TO_PASS": list(task.listed(ListName.F2P)),
         "PASS_TO_PASS": list(task.listed(ListName.P2P)),
@@ -43,7 +46,7 @@ def effective(task: Task) -> dict[str, Any]:
         "cpus": task.cpus,
         "env": dict(sorted(task.env.items())),
         "framework": task.framework,
-        **own_names,
+        **id_template,
         "image": task.image,
         "instance_id": task.instance_id,
         "junit": list(task.junit),
@@ -51,7 +54,7 @@ def effective(task: Task) -> dict[str, Any]:
         "network": task.network,
         "platform": task.platform,
         "select": task.select,
-        **minted_from,
+        **test_files,
         "test_cmd": task.test_cmd if isinstance(task.test_cmd, str) else list(task.test_cmd),
         "timeout": task.timeout,
         "user": task.user,
@@ -60,7 +63,10 @@ def effective(task: Task) -> dict[str, Any]:
 
 
 def tree_digest(directory: Path) -> str | None:
-    """sha256 over the names, kinds, execute bits and contents of a directory's files; None where there is none."""
+    """The sha256 over the names, kinds, execute bits and contents of a directory's files, links included.
+
+    None where there is no such directory. Raises `UsageError` where a file cannot be read.
+    """
     if not directory.is_dir():
         return None
     lines = []
@@ -75,7 +81,10 @@ def tree_digest(directory: Path) -> str | None:
 
 
 def _content(path: Path) -> tuple[str, str]:
-    """Kind and digest of a file or link; what is neither has no content."""
+    """The kind of a path and the sha256 of its content. A link's content is its target.
+
+    The digest is empty for what is neither a link nor a file.
+    """
     if path.is_symlink():
         return "link", sha256(os.fsencode(path.readlink()))
     if path.is_file():

@@ -1,7 +1,7 @@
-"""The keys of task.json and panel.toml: what each takes, what it means, and what it is where it is absent.
+"""The keys of task.json and panel.toml: the values that each takes, its meaning, and its default.
 
-Pure. A key's reader and its JSON Schema stand side by side and say the same; what a schema cannot say is named where
-they part. Loading and the published schemas both come out of the tables at the end and of nothing else.
+Pure. A key's reader and its JSON Schema stand next to each other and take the same values. Where a schema takes more
+than the reader, a comment says so. `read` loads panels by the tables at the end, and `schemas` publishes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from repair.outcomes import spelling
 from repair.outcomes.spelling import MAX_ID
 from repair.text import printable
 
-FILL_IN = "FILL IN: "  # how a text of `repair new` begins that nobody has filled in yet
+FILL_IN = "FILL IN: "  # `repair new` begins a text with this where the user has to write
 PLACES = rf"\{{(?:{'|'.join(spelling.PLACES)})\}}"
 TEMPLATE = rf"^[^{{]*(?:{PLACES}[^{{]*)+$"
 SIZE = r"^([0-9]{1,15})([kKmMgG]?)[bB]?$"
@@ -26,12 +26,16 @@ MOST = 10**9
 
 
 class WrongError(Exception):
-    """A value is not what its key takes; the message says what is expected."""
+    """A value that its key does not take. The message says what the key expects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value may be: `read` takes a parsed value and raises `WrongError`, `schema` is the same as JSON Schema."""
+    """The values that a key takes.
+
+    `read`: makes the model's value of a parsed value; raises `WrongError`.
+    `schema`: the same values as JSON Schema.
+    """
 
     read: Callable[[Any], Any]
     schema: Mapping[str, Any]
@@ -39,14 +43,19 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: its kind, what it means, and its default as a JSON value; `...` is none, where it has to be given."""
+    """One key of a file.
+
+    `kind`: the values that it takes.
+    `about`: its meaning, a sentence for users.
+    `default`: a JSON value; `...` means that the key is required.
+    """
 
     kind: Kind
     about: str
     default: Any = ...
 
     def read(self, value: Any) -> Any:
-        """The value as the model holds it. Raises `WrongError`."""
+        """A parsed value as the model holds it. Raises `WrongError`."""
         return self.kind.read(value)
 
 
@@ -138,7 +147,7 @@ PASSABLE = frozenset({Outcome.PASSED, Outcome.XFAILED, Outcome.XPASSED})
 
 
 def _whole(least: int, most: int) -> Kind:
-    """Whole numbers within bounds. JSON Schema takes 2.0 for one, and the reader does not."""
+    """Whole numbers from `least` to `most`. JSON Schema takes 2.0 for a whole number; the reader does not."""
 
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -158,7 +167,7 @@ def _choice(*allowed: str) -> Kind:
 
 
 def _optional(kind: Kind) -> Kind:
-    """A kind, or null. Its schema has to hold for texts alone."""
+    """The values of `kind`, or null. `kind` takes texts only: a schema's bounds on texts do not concern null."""
     return Kind(
         lambda value: None if value is None else kind.read(value),
         {**kind.schema, "type": [kind.schema["type"], "null"]},
@@ -181,7 +190,7 @@ IDS = Kind(_ids, {"type": "array", "items": {"type": "string", "maxLength": MAX_
 COMMAND = Kind(_command, {"anyOf": [TEXT.schema, {**TEXTS.schema, "minItems": 1}]})
 NUMBER = Kind(_number, {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": MOST})
 COUNT = _whole(0, MOST)
-# How large a size is that stands in a text, its pattern does not say.
+# The pattern of a size as text does not bound the size; the reader does.
 MEMORY = Kind(
     _memory,
     {"anyOf": [{"type": "integer", "minimum": 6 << 20, "maximum": (1 << 50) - 1}, {"type": "string", "pattern": SIZE}]},
@@ -220,7 +229,7 @@ TABLE = Kind(_table, {"type": "object"})
 
 
 def _json(value: Any) -> Any:
-    """A default of the model as task.json or panel.toml would say it."""
+    """A default of the model as a JSON value, as task.json or panel.toml would hold it."""
     if isinstance(value, frozenset):
         return sorted(map(str, value))
     if isinstance(value, tuple):
@@ -229,14 +238,14 @@ def _json(value: Any) -> Any:
 
 
 def _keys(model: type[Task] | type[Policy], table: Mapping[str, tuple[Kind, str]]) -> Keys:
-    """Keys that are fields of the model, with the model's own defaults."""
+    """Keys that are fields of a model, with its defaults. `table` holds kind and meaning by field."""
     defaults = {
-        each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(model)
+        item.name: item.default if item.default_factory is MISSING else item.default_factory() for item in fields(model)
     }
     return MappingProxyType({name: Key(kind, about, _json(defaults[name])) for name, (kind, about) in table.items()})
 
 
-# What [defaults] of panel.toml may set for every task.
+# The keys that [defaults] of panel.toml may set for every task.
 RUNTIME = _keys(
     Task,
     {
@@ -275,7 +284,7 @@ TASK: Keys = MappingProxyType(
         **RUNTIME,
     }
 )
-SCHEMA_KEY = "$schema"  # how an editor finds a file's schema: no part of the task
+SCHEMA_KEY = "$schema"  # an editor finds a file's schema by it; it is not a part of the task
 TASK_JSON: Keys = MappingProxyType({SCHEMA_KEY: Key(TEXT, "Where this file's schema is, for editors.", None), **TASK})
 LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
 REQUIRED = tuple(name for name, key in TASK.items() if key.default is ...)
@@ -308,7 +317,7 @@ PANEL: Keys = MappingProxyType(
 
 
 def wrong_key(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first key of a task.json in the making that would not load, with what is wrong; None for a good one."""
+    """The first key of a new task.json that would not load, and what is wrong with it; None where all would load."""
     for name, value in document.items():
         try:
             TASK[name].read(value)
@@ -318,9 +327,12 @@ def wrong_key(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def shown(value: Any) -> str:
-    """A wrong value as a message shows it: short, and with nothing that fools a terminal."""
+    """A wrong value as a message shows it, with controls spelt as escapes.
+
+    Of a text of more than 60 characters it is the first 57, and the type of the value.
+    """
     try:
         text = printable(repr(value))
-    except (ValueError, RecursionError):  # too many digits, too deep
+    except (ValueError, RecursionError):  # a number of too many digits, or a value that nests too deeply
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}… ({type(value).__name__})"

@@ -1,7 +1,7 @@
-"""A task that is ready to fill in, with its panel where there is none, and the schemas that editors read beside it.
+"""A new task that the user fills in, with its panel where there is none, and the schemas that editors read.
 
-What is to be filled in says so, and no task loads before it is. Nothing is written over what is there, but for the
-schemas, which are generated; and what is written is there whole or not at all.
+Each text that the user has to replace says so, and a task loads only after all of them are replaced. Of the files that
+are there already, only the schemas are replaced, since they are generated. Each file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from repair.panel.keys import FILL_IN, RUNTIME, SCHEMA_KEY, SECTIONS
 from repair.panel.read import ATTRIBUTES
 from repair.panel.schemas import SCHEMAS
 
-SCHEMAS_FOLDER = ".schemas"  # of a panel; a directory with a dot is no task
+SCHEMAS_FOLDER = ".schemas"  # in a panel; a directory whose name begins with a dot is not a task
 
 INSTRUCTION = f"""\
 {FILL_IN}what the solver is told: what is wrong or wanted, and how it shows. Hidden tests are not shown: name every
@@ -46,7 +46,13 @@ COMMAND = f"{FILL_IN}the command that runs the tests"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was written: the task, the panel that it is in, whether that is new, and the schemas that are."""
+    """What `new_task` wrote.
+
+    `task`: the directory of the task.
+    `panel`: the directory of its panel.
+    `is_new`: the panel is new, too.
+    `schemas`: names of the schema files that are new or were replaced.
+    """
 
     task: Path
     panel: Path
@@ -55,12 +61,12 @@ class Made:
 
 
 def schema_files() -> dict[str, bytes]:
-    """The schemas of a panel's files by the names that they have in `.schemas/`."""
+    """The content of each schema, by the file name that it has in `.schemas/`."""
     return {f"{name}.schema.json": schema_text(name).encode("ascii") for name in SCHEMAS}
 
 
 def schema_text(name: str) -> str:
-    """One schema as it is published. Raises `UsageError` where there is none of that name."""
+    """One schema as JSON text, as it is published. Raises `UsageError` where no schema has that name."""
     if name not in SCHEMAS:
         raise UsageError(f"there is no schema {name!r}", f"name one of {', '.join(SCHEMAS)}")
     return json.dumps(SCHEMAS[name](), indent=2) + "\n"
@@ -69,13 +75,14 @@ def schema_text(name: str) -> str:
 def new_task(directory: Path) -> Made:
     """Write the task `directory`, and the panel above it where there is none.
 
-    Raises `UsageError` where the place is none for a task, or is taken, and `StoreError` where it cannot be written.
+    Raises `UsageError` where no task may be in that place, or something is there already. Raises `StoreError` where
+    the system does not let it write.
     """
     _check_name(directory)
     panel = directory.parent
     try:
-        known = _settings(panel)
-        if known is None and not os.path.lexists(panel):
+        defaults = _settings(panel)
+        if defaults is None and not os.path.lexists(panel):
             with new_directory(panel) as root:
                 (root / directory.name).mkdir()
                 _fill_task(root / directory.name, directory.name, {})
@@ -83,9 +90,9 @@ def new_task(directory: Path) -> Made:
                 is_new = _fill_panel(root, panel, _put_new)
             return Made(directory, panel, is_new, schemas)
         with _undone_without(directory) as put, new_directory(directory) as task:
-            _fill_task(task, directory.name, known or {})
+            _fill_task(task, directory.name, defaults or {})
             schemas = _refresh(panel, put)
-            is_new = known is None and _fill_panel(panel, panel, put)
+            is_new = defaults is None and _fill_panel(panel, panel, put)
     except OSError as err:
         raise UsageError(f"{err.filename or directory} cannot be read: {err.strerror}", read.PERMISSIONS) from None
     return Made(directory, panel, is_new, schemas)
@@ -95,7 +102,7 @@ def new_task(directory: Path) -> Made:
 
 
 def _check_name(directory: Path) -> None:
-    """Refuse what could not be a task's name on every file system."""
+    """Raise `UsageError` where the name of a directory cannot be a task's name on every file system."""
     if not directory.name:
         raise UsageError(f"{directory} has no name", "name the new task's directory in its panel")
     if problem := read.name_problem(directory.name):
@@ -103,7 +110,10 @@ def _check_name(directory: Path) -> None:
 
 
 def _settings(panel: Path) -> Mapping[str, Any] | None:
-    """The [defaults] of a panel; None where there is no panel, and one may be made."""
+    """The [defaults] of a panel; None where there is no panel, and the directory may become a panel.
+
+    Raises `UsageError` where it may not become a panel.
+    """
     if os.path.lexists(panel / "panel.toml"):
         defaults: Mapping[str, Any] = read.load_settings(panel)["defaults"]
         return defaults
@@ -129,7 +139,7 @@ Put = Callable[[Path, bytes], bool]
 
 
 def _put_new(file: Path, content: bytes) -> bool:
-    """Write a file whole, unless something has its name; says whether it did."""
+    """Write a file whole, unless its name is taken; True where the file was written."""
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
     with written(file):
         try:
@@ -147,7 +157,7 @@ def _put_new(file: Path, content: bytes) -> bool:
 
 @contextlib.contextmanager
 def _undone_without(task: Path) -> Iterator[Put]:
-    """Put new files, which are gone again where what follows fails and leaves no task."""
+    """Give a function that writes new files. Remove these files where the body fails and leaves no task."""
     made: list[Path] = []
 
     def put(file: Path, content: bytes) -> bool:
@@ -160,20 +170,23 @@ def _undone_without(task: Path) -> Iterator[Put]:
     except BaseException:
         for file in made if not (task / "task.json").exists() else ():
             file.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it is not there, or holds what is not ours
+        with contextlib.suppress(OSError):  # the folder is absent, or holds other files
             (task.parent / SCHEMAS_FOLDER).rmdir()
         raise
 
 
 def _fill_panel(root: Path, panel: Path, put: Put) -> bool:
-    """Make the directory `root` the panel `panel`; False where somebody else just did."""
+    """Make the directory `root` the panel `panel`; False where another process has just done so."""
     put(root / ".gitattributes", ATTRIBUTES)
-    name = Path(os.path.abspath(panel)).name  # noqa: PTH100 - a link has its own name
+    name = Path(os.path.abspath(panel)).name  # noqa: PTH100 - not the name of a link's target
     return put(root / "panel.toml", _panel_toml(name).encode())
 
 
 def _refresh(panel: Path, put: Put) -> tuple[str, ...]:
-    """Give a panel the schemas of this version; the names of those that it did not have."""
+    """Write the schemas of this version into a panel; the names of the files that are new or were replaced.
+
+    Raises `UsageError` where `.schemas` is not a plain directory.
+    """
     folder = panel / SCHEMAS_FOLDER
     if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
         raise UsageError(f"{folder} is no directory of the panel's own", "remove it: the schemas are generated")
@@ -210,7 +223,7 @@ def _fill_task(directory: Path, name: str, defaults: Mapping[str, Any]) -> None:
 
 
 def _task_json(name: str, defaults: Mapping[str, Any]) -> str:
-    """The keys that have to be said, and those that mostly are where the panel does not say them for all."""
+    """A new task.json: its name and image, and those of workdir and test_cmd that [defaults] does not set."""
     document = {SCHEMA_KEY: f"../{SCHEMAS_FOLDER}/task.schema.json", "instance_id": name, "image": IMAGE}
     usual = {"workdir": RUNTIME["workdir"].default, "test_cmd": RUNTIME["test_cmd"].default}
     if defaults.get("framework", RUNTIME["framework"].default) != RUNTIME["framework"].default:
@@ -233,6 +246,6 @@ def _panel_toml(name: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A text, number or list, in what JSON and TOML have in common."""
+    """A text, number or list, spelt as both JSON and TOML read it."""
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

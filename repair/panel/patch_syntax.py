@@ -1,8 +1,8 @@
-"""The parts of a unified diff or git diff, a file each: what names the file, its hunks and its binary content.
+"""The parts of a unified diff or git diff, one per file: the lines that name the file, its hunks, its binary content.
 
-Pure. Diffs come from strangers, in any encoding, and are read as `git apply` reads them: a hunk ends where its
-header's counts are used up, a file's name comes from its rename lines, else from `---` and `+++`, else from
-`diff --git`. What stands between the files is text to git.
+Pure. Diffs come from strangers, in any encoding, and are read as `git apply` reads them. A hunk ends where its
+header's counts are used up. A file's name comes from its rename lines, else from `---` and `+++`, else from
+`diff --git`. git takes the lines between two files for text and passes over them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from repair.text import MAX_CHARS, cut, printable
 
-MAX_NAMES = 20_000  # bytes in a `diff --git` line: no path is longer, and where its names part is found by trying
+MAX_NAMES = 20_000  # bytes of a `diff --git` line; no path is longer, and each blank is tried as the end of a name
 
-# Each pattern takes time that grows with a line's length, not with its square: lines are as long as strangers like.
+# A stranger's line may be of any length, so the time of each pattern grows with the length, not with its square.
 NULL = b"/dev/null"
 _PREFIXES = frozenset({b"a/", b"b/", b"c/", b"i/", b"o/", b"w/", b"1/", b"2/"})  # git's, diff.mnemonicPrefix too
 _OTHER_SIDE = {b"a/": b"b/", b"b/": b"a/"}
@@ -28,7 +28,7 @@ INDEX = re.compile(rb"([0-9a-f]+)\.\.([0-9a-f]+)")
 HUNK = re.compile(rb"@@ -(\d+(?:,(\d{1,18}))?) \+(\d+(?:,(\d{1,18}))?) @@")
 _DIFFER = re.compile(rb"(?:Binary files|Files) (?=.* differ\r*\n)(.+) and (.+) differ\r*\n")
 _MERGED = re.compile(rb"diff --(?:cc|combined) ((?:.*[^\r\n])?)\r*\n")
-_BODY = frozenset({b" ", b"-", b"+", b"\\", b"\n"})  # what a hunk's line begins with; editors strip blank ones
+_BODY = frozenset({b" ", b"-", b"+", b"\\", b"\n"})  # how a hunk's lines begin; editors strip the first blank
 _BLOCK = re.compile(rb"(?:literal|delta) \d+\n")
 _BASE85 = re.compile(rb"[A-Za-z](?:[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{5})+\n")
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -42,13 +42,16 @@ MOVES = ((b"rename from ", b"rename to "), (b"rename old ", b"rename new "), (b"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What names one file. `before` and `after` are its paths as text, None where there is no file then: UTF-8 with
-    surrogateescape, git's quoting undone, `a/` and `b/` taken off.
+    """The lines that name one file. A name "as spelt" has git's quoting and a prefix; a path has neither.
 
-    `old` and `new` are its paths; `prefixes` are what stands before them in the lines.
-    `values` are a git header's lines by key, None in a traditional diff, which has `---` and `+++` alone. `sides` are
-    the names in those two as spelt, empty where they are absent; `pair` those of `diff --git`, where it can be told
-    which they are; `moved` those of a rename or copy.
+    `lines`: all of these lines, with their line ends.
+    `values`: a git header's values by key; None in a traditional diff, which has only `---` and `+++`.
+    `sides`: the names in `---` and `+++` as spelt; empty where the line is absent.
+    `pair`: the names in `diff --git` as spelt; None without that line, or where a reader cannot tell them apart.
+    `moved`: the two paths of a rename or copy; None for any other change.
+    `old`, `new`: the file's paths.
+    `prefixes`: what stands before the two paths in the lines, such as `a/` and `b/`.
+    `is_new`, `is_deleted`: there is no file before, or after.
     """
 
     lines: tuple[bytes, ...]
@@ -64,10 +67,12 @@ class Header:
 
     @property
     def before(self) -> str | None:
+        """The path before as text, UTF-8 with surrogateescape; None for a new file."""
         return None if self.is_new else _decoded(self.old)
 
     @property
     def after(self) -> str | None:
+        """The path after as text, UTF-8 with surrogateescape; None for a deleted file."""
         return None if self.is_deleted else _decoded(self.new)
 
     @property
@@ -77,7 +82,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """`said` are old and new lines as its header counts them, None where that cannot be read; `found` as they are."""
+    """One hunk of a file.
+
+    `header`: its `@@` line.
+    `lines`: the lines below the header, with their line ends.
+    `said`: numbers of old and new lines that the header gives; None where it cannot be read.
+    `found`: numbers of old and new lines that are there.
+    """
 
     header: bytes
     lines: tuple[bytes, ...]
@@ -87,10 +98,15 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file's part of a diff. `blocks` are git's binary content, forward and backward, after the line `marker`.
+    """One file's part of a diff.
 
-    `absent`: a line that says that binary files differ stands for their content. `cut`: a block is no
-    whole one; `open`: the diff ends before the blank line that ends the last block.
+    `header`: the lines that name the file.
+    `hunks`: the changes of its text.
+    `marker`: the line that begins binary content; empty without it.
+    `blocks`: git's binary content as lines, forward and backward.
+    `absent`: a line that says that binary files differ stands in place of their content.
+    `cut`: a block is not whole.
+    `open`: the diff ends before the blank line that ends the last block.
     """
 
     header: Header
@@ -110,28 +126,31 @@ class Part:
 
 
 def read(diff: bytes) -> tuple[Part | str, ...]:
-    """The parts in order, and between them, in words, what git would stop at or silently pass over."""
+    """The parts of a diff in order. A text among them says what git would stop at, or pass over in silence.
+
+    A diff without any part gives one text.
+    """
     lines, at = _lines(diff), 0
-    found: list[Part | str] = []
+    parts: list[Part | str] = []
     while at < len(lines):
         if header := _git_header(lines, at) or _traditional_header(lines, at):
             part, at = _part(header, lines, at + len(header.lines))
-            found.append(part)
+            parts.append(part)
             continue
         if HUNK.match(lines[at]):
-            found.append(f"line {at + 1}: a hunk without a file before it")
+            parts.append(f"line {at + 1}: a hunk without a file before it")
         elif differ := _DIFFER.fullmatch(lines[at]):
-            found.append(Part(_plain(lines[at : at + 1], (differ[1], b""), (differ[2], b"")), absent=True))
+            parts.append(Part(_plain(lines[at : at + 1], (differ[1], b""), (differ[2], b"")), absent=True))
         elif lines[at].startswith(b"diff --git ") and not _names_one_file(lines[at]):
-            found.append(f"line {at + 1}: a git header without a file's name")
+            parts.append(f"line {at + 1}: a git header without a file's name")
         elif merged := _MERGED.fullmatch(lines[at]):
-            found.append(f"{shown(unquoted(merged[1]))}: the combined diff of a merge, which git apply passes over")
+            parts.append(f"{shown(unquoted(merged[1]))}: the combined diff of a merge, which git apply passes over")
         at += 1
-    return tuple(found) or ("nothing in it is a diff",)
+    return tuple(parts) or ("nothing in it is a diff",)
 
 
 def _lines(diff: bytes) -> list[bytes]:
-    """The lines with their ends. The last one gets the end that the first one has, where it lacks it."""
+    """The lines of a diff with their ends. A last line without an end gets the end of the first line."""
     lines = [line + b"\n" for line in diff.split(b"\n")]
     last = lines.pop()
     if last != b"\n":
@@ -141,7 +160,7 @@ def _lines(diff: bytes) -> list[bytes]:
 
 
 def _part(header: Header, lines: list[bytes], at: int) -> tuple[Part, int]:
-    """The part that begins with `header` and goes on at line `at`, and where it ends."""
+    """The part with this header, whose content begins at line `at`; and the line behind the part."""
     if header.values is not None and at < len(lines):
         if lines[at].rstrip() == b"GIT binary patch":
             blocks, end, cut = _blocks(lines, at + 1)
@@ -157,7 +176,10 @@ def _part(header: Header, lines: list[bytes], at: int) -> tuple[Part, int]:
 
 
 def _blocks(lines: list[bytes], at: int) -> tuple[tuple[tuple[bytes, ...], ...], int, bool]:
-    """git's binary content: at most two blocks, where they end, and whether one lacks the blank line at its end."""
+    """git's binary content from line `at` on: at most two blocks, the line behind them, and whether it is cut.
+
+    It is cut where there is no block, or where a line that is not blank follows a block.
+    """
     blocks: list[tuple[bytes, ...]] = []
     while len(blocks) < 2 and at < len(lines) and _BLOCK.fullmatch(lines[at]):
         end = at + 1
@@ -171,9 +193,13 @@ def _blocks(lines: list[bytes], at: int) -> tuple[tuple[tuple[bytes, ...], ...],
 
 
 def _hunk(lines: list[bytes], at: int) -> Hunk:
+    """The hunk whose header is line `at`.
+
+    Where the header's counts do not fit, the hunk goes on as long as lines look like a hunk's.
+    """
     header = HUNK.match(lines[at])
-    said = (int(header[2] or 1), int(header[4] or 1)) if header else None
-    end = _end_as_said(lines, at + 1, said) if said else None
+    counts = (int(header[2] or 1), int(header[4] or 1)) if header else None
+    end = _end_as_said(lines, at + 1, counts) if counts else None
     if end is None or (end < len(lines) and lines[end].strip() and _is_body(lines, end)):
         end = at + 1
         while end < len(lines) and _is_body(lines, end):
@@ -181,11 +207,11 @@ def _hunk(lines: list[bytes], at: int) -> Hunk:
     body = tuple(lines[at + 1 : end])
     kinds = [line[:1] for line in body]
     both = kinds.count(b" ") + kinds.count(b"\n")
-    return Hunk(lines[at], body, said, (both + kinds.count(b"-"), both + kinds.count(b"+")))
+    return Hunk(lines[at], body, counts, (both + kinds.count(b"-"), both + kinds.count(b"+")))
 
 
 def _end_as_said(lines: list[bytes], at: int, said: tuple[int, int]) -> int | None:
-    """Where a hunk of so many old and new lines ends; None where its lines don't come to that."""
+    """The line behind a hunk with the numbers of old and new lines in `said`; None where its lines give others."""
     old, new = said
     while old or new:
         kind = lines[at][:1] if at < len(lines) else b""
@@ -200,7 +226,7 @@ def _end_as_said(lines: list[bytes], at: int, said: tuple[int, int]) -> int | No
 
 
 def _is_body(lines: list[bytes], at: int) -> bool:
-    """Does a line look like a hunk's, for want of counts? A mail's signature and the next file's header do not."""
+    """Whether a line looks like a hunk's. The signature of a mail and the header of the next file do not."""
     line, after = lines[at], lines[at + 1] if at + 1 < len(lines) else b""
     if line == b"\n":
         return after != b"\n" and after[:1] in _BODY and _is_body(lines, at + 1)
@@ -220,8 +246,12 @@ def _git_header(lines: list[bytes], at: int) -> Header | None:
         values[line[1]] = line[2]
         end += 1
     if not values:
-        return None  # by itself that line is text to git
-    moves = ((unquoted(values[one]), unquoted(values[two])) for one, two in MOVES if {one, two} <= values.keys())
+        return None  # git takes that line alone for text
+    moves = (
+        (unquoted(values[old_key]), unquoted(values[new_key]))
+        for old_key, new_key in MOVES
+        if {old_key, new_key} <= values.keys()
+    )
     moved = next(moves, None)
     sides = name_and_tail(values.get(b"--- ", b""))[0], name_and_tail(values.get(b"+++ ", b""))[0]
     pair = _pair(lines[at].removeprefix(b"diff --git ").rstrip(b"\r\n"), sides, moved)
@@ -246,7 +276,10 @@ def _traditional_header(lines: list[bytes], at: int) -> Header | None:
 
 
 def _plain(lines: list[bytes], left: tuple[bytes, bytes], right: tuple[bytes, bytes]) -> Header:
-    """A traditional header. git patches one file: of two names the shorter where the other adds to it, else `+++`'s."""
+    """A traditional header, of two names with what follows each.
+
+    git patches one file: under the shorter name where the other begins with it, else under the name of `+++`.
+    """
     sides = left[0], right[0]
     old, new, prefixes = _bare(*(b"" if side == NULL else side for side in sides))
     if not old.startswith(new) and not new.startswith(old):
@@ -258,7 +291,10 @@ def _plain(lines: list[bytes], left: tuple[bytes, bytes], right: tuple[bytes, by
 
 
 def _pair(both: bytes, sides: tuple[bytes, bytes], moved: tuple[bytes, bytes] | None) -> tuple[bytes, bytes] | None:
-    """The two names of a `diff --git` line as spelt. Names with blanks make it ambiguous, so the other lines help."""
+    """The two names of a `diff --git` line as spelt; None where a reader cannot tell them apart.
+
+    Names with blanks make the line ambiguous, so the header's other lines decide.
+    """
     for left, right in _splits(both):
         old, new = unquoted(left), unquoted(right)
         if moved is not None:
@@ -270,12 +306,13 @@ def _pair(both: bytes, sides: tuple[bytes, bytes], moved: tuple[bytes, bytes] | 
 
 
 def _names_one_file(line: bytes) -> bool:
-    """Does a `diff --git` line that stands alone name one file twice? Then git passes over it, else it stops there."""
+    """Whether a `diff --git` line that stands alone names one file twice. git passes over it then, and else stops."""
     pair = _pair(line.removeprefix(b"diff --git ").rstrip(b"\n"), (b"", b""), None)
     return pair is not None and below(unquoted(pair[0])) is not None
 
 
 def _splits(both: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The ways to take a `diff --git` line apart into two names as spelt."""
     if quoted := _QUOTED.match(both):
         yield quoted[0], both[quoted.end() + 1 :]
     elif len(both) <= MAX_NAMES:
@@ -283,9 +320,9 @@ def _splits(both: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _bare(left: bytes, right: bytes) -> tuple[bytes, bytes, tuple[bytes, bytes]]:
-    """Both paths of two names as spelt, either of them empty if absent, and what was taken off them as a prefix.
+    """The paths of two names as spelt, and the prefixes that were before them. An absent name is empty.
 
-    A first folder is one if it is among git's own, or the one thing in which the two names differ.
+    A first folder is a prefix if it is one of git's own, or if the two names differ in nothing else.
     """
     old, new = unquoted(left or right), unquoted(right or left)
     heads = [name[: name.find(b"/") + 1] for name in (old, new)]
@@ -299,7 +336,10 @@ def _bare(left: bytes, right: bytes) -> tuple[bytes, bytes, tuple[bytes, bytes]]
 
 
 def spelt(text: bytes, prefix: bytes, other: bytes) -> bytes:
-    """A name as spelt with another prefix; /dev/null has none."""
+    """A name as spelt, with the prefix `other` in place of `prefix`.
+
+    /dev/null and a name without that prefix stay as they are.
+    """
     quote = b'"' if _QUOTED.fullmatch(text) else b""
     if text == NULL or not text.startswith(quote + prefix):
         return text
@@ -307,19 +347,22 @@ def spelt(text: bytes, prefix: bytes, other: bytes) -> bytes:
 
 
 def _before(text: bytes, path: bytes) -> bytes | None:
-    """The prefix that a name as spelt has before its path; None where it is no such name."""
+    """The prefix that a name as spelt has before `path`; None where the name is not a prefix with that path."""
     name = unquoted(text)
     prefix = name.removesuffix(path)
     return prefix if name.endswith(path) and (not prefix or prefix.endswith(b"/")) else None
 
 
 def below(name: bytes) -> bytes | None:
-    """The name without its first folder, as git apply reads it; None where it has none."""
+    """A name without its first folder, as `git apply` reads it; None where it has no folder."""
     return name.partition(b"/")[2] or None
 
 
 def name_and_tail(text: bytes, *, dated: bool = False) -> tuple[bytes, bytes]:
-    """A name as spelt in `---` or `+++`, and what follows it: a tab and, where `dated`, a time with or without one."""
+    """The text of a `---` or `+++` line as the name as spelt and the rest. The rest begins with a tab.
+
+    Where `dated`, the rest may also be a time without a tab before it.
+    """
     if quoted := _QUOTED.match(text):
         end = quoted.end()
     else:
@@ -331,7 +374,7 @@ def name_and_tail(text: bytes, *, dated: bool = False) -> tuple[bytes, bytes]:
 
 
 def _is_epoch(tail: bytes) -> bool:
-    """A time of zero stands for no file, as diff -N writes it in whatever zone."""
+    """Whether what follows a name is the time zero, of any zone. `diff -N` writes it where there is no file."""
     time = _EPOCH.fullmatch(tail)
     if time is None:
         return False
@@ -341,7 +384,7 @@ def _is_epoch(tail: bytes) -> bool:
 
 
 def unquoted(text: bytes) -> bytes:
-    """A name without git's C quoting; as it stands where it has none."""
+    """A name without git's C quoting. A name without quotes stays as it is."""
     if not _QUOTED.fullmatch(text):
         return text
     return _ESCAPE.sub(lambda m: bytes([int(m[1], 8)]) if m[1].isdigit() else _ESCAPES.get(m[1], m[1]), text[1:-1])
@@ -352,4 +395,5 @@ def _decoded(path: bytes) -> str:
 
 
 def shown(path: bytes) -> str:
+    """A path as a message shows it: controls spelt as escapes, at most 300 characters."""
     return cut(printable(_decoded(path)), MAX_CHARS)

@@ -1,6 +1,6 @@
-"""Unified diffs and git diffs as bytes: the files that they name, why git would never take one, and how to undo one.
+"""Unified diffs and git diffs as bytes: the files that they name, why git cannot take them, and how to undo them.
 
-Pure. How a diff is read is in `diff_parts`.
+Pure. `patch_syntax` reads a diff.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from repair.panel.patch_syntax import (
     unquoted,
 )
 
-_EMPTY_BLOBS = (  # under SHA-1 and SHA-256
+_EMPTY_BLOBS = (  # the hash of an empty file under SHA-1 and SHA-256
     b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
@@ -39,9 +39,11 @@ _TURNED = {b"new file mode ": b"deleted file mode ", b"deleted file mode ": b"ne
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file of a diff: its path before, None for a new file, and after, None for a deleted one.
+    """One file of a diff. Paths are UTF-8 with surrogateescape, without git's quoting and without `a/` and `b/`.
 
-    Paths are UTF-8 with surrogateescape, git's quoting undone, `a/` and `b/` taken off.
+    `old`: the path before; None for a new file.
+    `new`: the path after; None for a deleted file.
+    `binary`: its content is binary.
     """
 
     old: str | None
@@ -50,32 +52,32 @@ class FileDiff:
 
 
 def files(diff: bytes) -> tuple[FileDiff, ...]:
-    """The files that a unified diff or git diff names, in order; none where it is no diff. Never raises."""
+    """The files that a unified diff or git diff names, in order; empty where it is not a diff. Never raises."""
     parts = (part for part in read(diff) if isinstance(part, Part))
     return tuple(FileDiff(part.header.before, part.header.after, part.binary) for part in parts)
 
 
 def problems(diff: bytes) -> tuple[str, ...]:
-    """Why `git apply` could never take the diff, or why it must not: a line each, none for a good diff. Never raises.
+    """Why `git apply` can never take a diff, or must not: a line per problem, empty for a good diff. Never raises.
 
-    A missing newline at the very end is no problem here; git wants it, so whoever hands the diff to git adds it.
+    A missing newline at the very end is not a problem here. The caller that hands the diff to git adds it.
     """
-    found: list[str] = []
+    lines: list[str] = []
     for part in read(diff):
         if isinstance(part, str):
-            found.append(part)
+            lines.append(part)
             continue
-        found += [*_path_faults(part.header), *_faults(part)]
+        lines += [*_path_faults(part.header), *_faults(part)]
         if part.open:
-            found.append(f"{part.header.shown}: its binary content lacks the blank line at its end")
-    return tuple(dict.fromkeys(found))
+            lines.append(f"{part.header.shown}: its binary content lacks the blank line at its end")
+    return tuple(dict.fromkeys(lines))
 
 
 def reverse(diff: bytes) -> bytes:
-    """The diff that undoes `diff`: what `git apply -R` would do, as a diff of its own.
+    """The diff that undoes `diff`: it does what `git apply -R` would do.
 
-    Its files come in the opposite order, as one path may be in two parts. Text between files is dropped, a newline
-    that is missing at the end is added. Raises `UsageError` naming what cannot be reversed.
+    Its files come in the opposite order, since two parts may change one path. It lacks the text between files, and has
+    a newline at the end. Raises `UsageError` that names what cannot be reversed.
     """
     parts: list[Part] = []
     faults: list[str] = []
@@ -113,7 +115,7 @@ def _path_faults(header: Header) -> Iterator[str]:
 
 
 def _faults(part: Part) -> Iterator[str]:
-    """Why git could take this part in neither direction."""
+    """Why git can take a part in neither direction."""
     header, values = part.header, part.header.values
     if values is not None:
         yield from _name_faults(header, values, whole=part.binary)
@@ -155,7 +157,10 @@ def _content_faults(part: Part) -> Iterator[str]:
 
 
 def _name_faults(header: Header, values: Mapping[bytes, bytes], *, whole: bool) -> Iterator[str]:
-    """What git says of a git header's names. `whole`: the part is binary, so its lines must end as git's do."""
+    """Why git cannot read the names of a git header.
+
+    `whole`: the part is binary, so its lines need git's own line ends.
+    """
     sides = [side for side in header.sides if side not in {b"", NULL}]
     windows = header.lines[0].endswith(b"\r\n") and b'"' not in header.lines[0]
     if not (sides or header.moved or header.pair):
@@ -175,7 +180,7 @@ def _name_faults(header: Header, values: Mapping[bytes, bytes], *, whole: bool) 
 
 
 def _one_way(part: Part) -> Iterator[str]:
-    """Why a part that git takes has no reverse."""
+    """Why a part that git can take cannot be reversed."""
     if part.header.values is None and b"" in part.header.sides:
         yield f"{part.header.shown}: a `---` or `+++` line that names nothing"
     if part.header.values is not None and b"copy from " in part.header.values:
@@ -188,7 +193,7 @@ def _one_way(part: Part) -> Iterator[str]:
 
 
 def _runs_on(part: Part | None, after: Part | None) -> bool:
-    """Would a git header that is a whole part take the `---` and `+++` of the next part for its own?"""
+    """Whether git would take the `---` and `+++` of the part `after` for those of `part`, a git header alone."""
     if part is None or after is None or part.header.values is None or after.header.values is not None:
         return False
     return not part.hunks and not part.marker
@@ -206,7 +211,10 @@ def _reversed(part: Part) -> Iterator[bytes]:
 
 
 def _reversed_lines(lines: tuple[bytes, ...]) -> Iterator[bytes]:
-    """Of each run of changes what was added, as taken away, then what was taken away; each with its `\\` line."""
+    """The lines of a hunk, reversed. A `\\` line stays with the line before it.
+
+    Of each run of changes, the lines that were added come first, as removed; then those that were removed, as added.
+    """
     run: dict[bytes, list[bytes]] = {b"-": [], b"+": []}
     last: list[bytes] | None = None
     for line in lines:
@@ -224,17 +232,17 @@ def _reversed_lines(lines: tuple[bytes, ...]) -> Iterator[bytes]:
 
 
 def _reversed_header(header: Header) -> Iterator[bytes]:
-    read = [(line, EXTENDED.fullmatch(line)) for line in header.lines]
+    matches = [(line, EXTENDED.fullmatch(line)) for line in header.lines]
     sides, tails = _turned(header.sides, header.prefixes), {}
-    for _, parts in read:
-        if parts and parts[1] in _SIDES:
-            tails[parts[1]] = name_and_tail(parts[2], dated=header.values is None)[1]
-    for line, parts in read:
-        if parts is None:
+    for _, match in matches:
+        if match and match[1] in _SIDES:
+            tails[match[1]] = name_and_tail(match[2], dated=header.values is None)[1]
+    for line, match in matches:
+        if match is None:
             end = line[len(line.rstrip(b"\r\n")) :]
             yield b"diff --git " + b" ".join(_turned(header.pair, header.prefixes)) + end if header.pair else line
             continue
-        key, value, end = parts.groups()
+        key, value, end = match.groups()
         if key in _SIDES:
             own = _SIDES.index(key)
             if header.sides[1 - own]:

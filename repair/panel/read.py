@@ -1,7 +1,8 @@
-"""The native layout: a directory with panel.toml and one directory a task.
+"""The native layout: a directory with panel.toml and one directory per task.
 
-Everything is checked on reading: a wrong key, type or value is one line that names file and field. The keys, their
-types and defaults are those of `keys` and nothing else.
+This module reads the files of a panel. A wrong key, type or value is one line of an error that names file and field;
+`keys` alone says which keys there are. The module also owns the names in a panel, its git attributes, the choice of
+tasks by names and globs, and a TOML reader whose memory a stranger's file cannot exhaust.
 """
 
 from __future__ import annotations
@@ -43,16 +44,17 @@ PERMISSIONS = "check its permissions"
 
 RECORD = "repair.json"
 OUTCOMES = "outcomes.json"
-WORK = ".repair"
+WORK = ".repair"  # raw reports, logs and the journal; git ignores it
 SOURCE, SOURCE_FOLDER = "source.json", "source"
+# The content of a panel's .gitattributes: git changes no byte, and hosts fold what is generated.
 ATTRIBUTES = b"""\
 * -text
 outcomes.json linguist-generated=true
 mint.json linguist-generated=true
 .schemas/* linguist-generated=true
 """
-MAX_NAME = 200  # bytes of a directory's name, with room for what is made of it
-RESERVED = frozenset({"panel.toml", SOURCE_FOLDER, SOURCE})  # in lower case: not every file system tells cases apart
+MAX_NAME = 200  # bytes of a directory's name; longer names are made from it
+RESERVED = frozenset({"panel.toml", SOURCE_FOLDER, SOURCE})  # in lower case: some file systems do not tell cases apart
 
 
 def name_problem(name: str) -> str | None:
@@ -71,7 +73,10 @@ def name_problem(name: str) -> str | None:
 
 
 def task_names(directory: Path) -> list[str]:
-    """The names of the task directories of a panel, sorted."""
+    """The names of the task directories of a panel, sorted.
+
+    Raises `UsageError` where the panel cannot be read, or a directory has an oracle.patch and no task.json.
+    """
     try:
         entries = sorted(entry for entry in directory.iterdir() if not entry.name.startswith("."))
         names = [entry.name for entry in entries if (entry / "task.json").is_file()]
@@ -84,26 +89,26 @@ def task_names(directory: Path) -> list[str]:
 
 
 def has_record(task: Task) -> bool:
-    """Is there a repair.json, of whatever content?"""
+    """Whether a task has a repair.json, of whatever content. Raises `StoreError` where the disk does not say."""
     try:
         os.lstat(task.directory / RECORD)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError as err:  # a disk or a share that does not answer has not said no
+    except OSError as err:  # a disk or a share that does not answer may hold the file
         raise StoreError(f"{task.directory / RECORD} cannot be looked at: {err.strerror}", "see the disk") from None
     return True
 
 
 # ---- a panel and its settings
 
-MAX_PANEL = 1 << 20  # of a panel.toml
+MAX_PANEL = 1 << 20  # bytes of a panel.toml
 
 
 def load(directory: Path, wants: Callable[[str], bool] = lambda _: True, lists: bool = True) -> Panel:
-    """Read a panel and those of its tasks whose directory's name `wants` takes, sorted by name.
+    """Read a panel and those of its tasks whose name `wants` takes, sorted by name.
 
-    Without `lists` a task may lack its two lists, which are then empty. Raises `UsageError` with a line for every file
-    that is not what it should be.
+    Without `lists` a task may lack its two lists, which are then empty. Raises `UsageError`, with a line for every task
+    that does not load.
     """
     settings = load_settings(directory)
     names = task_names(directory)
@@ -122,7 +127,10 @@ def load(directory: Path, wants: Callable[[str], bool] = lambda _: True, lists: 
 
 
 def load_settings(directory: Path) -> dict[str, Any]:
-    """panel.toml as `{"name", "policy", "min_tasks", "defaults"}`; `defaults` holds values already read."""
+    """Read panel.toml as `{"name", "policy", "min_tasks", "defaults"}`. Raises `UsageError`.
+
+    `defaults` holds the values of [defaults] as the model holds them.
+    """
     file = directory / "panel.toml"
     if not is_there(directory, Path.is_dir):
         raise UsageError(f"{directory} is no directory", "name the directory that holds panel.toml")
@@ -163,9 +171,10 @@ def _read_keys(raw: Mapping[str, Any], keys: Keys, file: Path, section: str = ""
 
 
 def choose(panel: Path, include: Iterable[str], exclude: Iterable[str], given: Iterable[str]) -> set[str]:
-    """Of a panel's task names those that were named (as name or path), match an `include` glob and no `exclude` one.
+    """The names of those tasks in `given` that match an `include` glob and no `exclude` glob.
 
-    Raises `UsageError` for a name that is no task of the panel, and where nothing is left.
+    `given` holds names of tasks, or paths to their directories; empty means all tasks of the panel. An empty `include`
+    matches all. Raises `UsageError` for a name that is not a task of the panel, and where no task is left.
     """
     from fnmatch import fnmatchcase
 
@@ -189,7 +198,10 @@ def choose(panel: Path, include: Iterable[str], exclude: Iterable[str], given: I
 
 
 def _name_in(panel: Path, given: str) -> str:
-    """The name that a task was given by: itself, or a path to a directory of this panel."""
+    """The name of a task that the user gave as its name, or as a path to its directory.
+
+    Raises `UsageError` for a path to a directory outside the panel.
+    """
     path = Path(given)
     if len(path.parts) > 1 and path.resolve().parent != panel.resolve():
         raise UsageError(f"{printable(given)} is not in {panel}", "name tasks of one panel")
@@ -198,15 +210,16 @@ def _name_in(panel: Path, given: str) -> str:
 
 # ---- a task
 
-MAX_TASK = 32 << 20  # of a task.json, which may take fifty times its size in memory
+MAX_TASK = 32 << 20  # bytes of a task.json; parsed, it may take fifty times its size in memory
 FIELDS = {"FAIL_TO_PASS": "f2p", "PASS_TO_PASS": "p2p"}
-BY_HAND = ("instruction.md", "oracle.patch", "tests.patch", "environment/Dockerfile")  # what `repair new` begins
+BY_HAND = ("instruction.md", "oracle.patch", "tests.patch", "environment/Dockerfile")  # `repair new` begins these
 
 
 def load_task(directory: Path, defaults: Mapping[str, Any], lists: bool = True) -> Task:
-    """Read one task directory; `defaults` are values of panel.toml's [defaults] that were read already.
+    """Read one task directory. Raises `UsageError`.
 
-    Without `lists` an absent list is an empty one.
+    `defaults` are the values of [defaults] as `load_settings` gives them. Without `lists` an absent list is an empty
+    one.
     """
     file = directory / "task.json"
     raw = _parse(file)
@@ -215,12 +228,12 @@ def load_task(directory: Path, defaults: Mapping[str, Any], lists: bool = True) 
     values.pop(SCHEMA_KEY, None)
     for key in REQUIRED:
         if key not in values:
-            mend = "list its tests' ids, or let `repair mint` find them" if key in LISTS else ""
-            raise UsageError(f"{file}: {key} is missing", mend or "every task needs " + ", ".join(REQUIRED))
+            hint = "list its tests' ids, or let `repair mint` find them" if key in LISTS else ""
+            raise UsageError(f"{file}: {key} is missing", hint or "every task needs " + ", ".join(REQUIRED))
     if values["instance_id"] != directory.name:
-        shown = printable(values["instance_id"])
+        ident = printable(values["instance_id"])
         raise UsageError(
-            f'{file}: instance_id is "{shown}" and the directory\'s name "{directory.name}"', "make them the same"
+            f'{file}: instance_id is "{ident}" and the directory\'s name "{directory.name}"', "make them the same"
         )
     if values.get("framework", "pytest") != "pytest" and not values.get("test_cmd"):
         framework = printable(values["framework"])
@@ -235,7 +248,7 @@ def load_task(directory: Path, defaults: Mapping[str, Any], lists: bool = True) 
 
 
 def _refuse_unfilled(directory: Path, raw: Mapping[str, Any]) -> None:
-    """Refuse a task that is as `repair new` wrote it, naming all places that are still to be filled in."""
+    """Raise `UsageError` where texts of `repair new` are still in a task, naming all places to fill in."""
     keys = [key for key in TASK if isinstance(raw.get(key), str) and raw[key].startswith(FILL_IN)]
     places = [f"task.json ({', '.join(keys)})"] * bool(keys) + [
         name for name in BY_HAND if _is_unfilled(directory / name)
@@ -247,7 +260,10 @@ def _refuse_unfilled(directory: Path, raw: Mapping[str, Any]) -> None:
 
 
 def _is_unfilled(file: Path) -> bool:
-    """Does a file begin as `repair new` began it? Whether it may be read at all is others' to say."""
+    """Whether a file still begins as `repair new` wrote it.
+
+    False for a file that cannot be read: the function that needs its content says so.
+    """
     try:
         with file.open("rb") as stream:
             begin = stream.read(400).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -272,7 +288,7 @@ def _parse(file: Path) -> dict[str, Any]:
 
 
 def _refuse_twice(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: a reviewer reads the first, and the last would count."""
+    """Raise `UsageError` for a key that stands twice: a reviewer reads the first, and the last would count."""
     keys = dict(pairs)
     if len(keys) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
@@ -291,15 +307,18 @@ def _patch(file: Path, *, required: bool) -> bytes | None:
 
 # ---- TOML of strangers
 
-MAX_DOTS = 6000  # outside of strings: tomllib takes memory by the square of a dotted key's parts
-_ASIDE = re.compile(
+MAX_DOTS = 6000  # outside of strings; tomllib's memory grows with the square of the parts of a dotted key
+_ASIDE = re.compile(  # comments and strings
     r"""#[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""",
     re.DOTALL,
 )
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """A document as tables. Raises `ValueError` for what is no TOML or has keys of thousands of parts."""
+    """A TOML document as tables. Raises `RecursionError` where it is nested too deeply.
+
+    Raises `ValueError` where it is not TOML, and where a key may have thousands of parts.
+    """
     if text.count(".") > MAX_DOTS and _ASIDE.sub("", text).count(".") > MAX_DOTS:
         raise ValueError(f"more than {MAX_DOTS} dots outside of strings")
     return tomllib.loads(text)
@@ -307,11 +326,11 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 # ---- files
 
-MAX_BYTES = 256 << 20  # of one file of a task
+MAX_BYTES = 256 << 20  # bytes of one file of a task
 
 
 def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes:
-    """A file's content, or a `UsageError` that says why it cannot be had."""
+    """The content of a plain file. Raises `UsageError` where it cannot be read, or has more than `most` bytes."""
     try:
         if not file.is_file():
             problem = "is no plain file" if file.exists() else "is missing"
@@ -324,7 +343,10 @@ def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def is_there(path: Path, kind: Callable[[Path], bool]) -> bool:
-    """Is a path of a kind? Raises `UsageError` where nobody can say: a name too long, a directory closed to us."""
+    """Whether a path is of a kind, by a method such as `Path.is_file`.
+
+    Raises `UsageError` where the system does not say: the name is too long, or a directory may not be read.
+    """
     try:
         return kind(path)
     except OSError as err:
@@ -332,7 +354,7 @@ def is_there(path: Path, kind: Callable[[Path], bool]) -> bool:
 
 
 def decode(content: bytes, file: Path) -> str:
-    """UTF-8 text, with or without a byte-order mark."""
+    """The text of UTF-8 bytes, without a byte-order mark. Raises `UsageError` that names the file's line."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as err:

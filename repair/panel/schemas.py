@@ -1,7 +1,7 @@
-"""JSON Schemas (draft 2020-12) of a panel's four files, for editors and for who reads records with other tools.
+"""JSON Schemas (draft 2020-12) of a panel's four files, for editors and for other tools that read records.
 
-Pure. Those of task.json and panel.toml come out of the tables that validate them, those of the records out of the
-closed sets that they are made of.
+Pure. The schemas of task.json and panel.toml come from the tables that validate these files. The schemas of the records
+come from the closed sets of the model.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ Schema = dict[str, Any]
 
 
 def task_schema() -> Schema:
-    """The schema of task.json. That a list may be absent until it is minted, and all else of a panel, it cannot say."""
+    """The schema of task.json. It knows this file alone.
+
+    It cannot say that a list may be absent until `repair mint` writes it.
+    """
     return _document("task.json", "One task of a panel.", **_of_keys(TASK_JSON))
 
 
 def panel_schema() -> Schema:
-    """The schema of panel.toml, as TOML's values are in JSON."""
+    """The schema of panel.toml, with TOML's values read as JSON's."""
     schema = _of_keys(PANEL)
     for name, (keys, _) in SECTIONS.items():
         schema["properties"][name] |= _of_keys(keys)
@@ -44,7 +47,7 @@ def _of_keys(keys: Keys) -> Schema:
 
 
 def _can_be_said(key: Key) -> bool:
-    """Is a key's default a value that may be written, and not only what its absence means?"""
+    """Whether the user may write a key's default. Some defaults, such as null, only say what an absent key means."""
     try:
         key.read(key.default)
     except WrongError:
@@ -52,7 +55,7 @@ def _can_be_said(key: Key) -> bool:
     return True
 
 
-# ---- what is written for them
+# ---- what repair writes
 
 
 def outcomes_schema() -> Schema:
@@ -120,7 +123,7 @@ def repair_schema() -> Schema:
 
 
 def _finding() -> Schema:
-    """A drop or a reason, with the outcomes that its ids share as `rules.spell` writes them."""
+    """A drop, or a reason to refuse. The outcomes that its ids share are texts that `rules.spell` writes."""
     outcome = f"(?:{'|'.join(Outcome)})"
     part = f"{outcome} [0-9]+/[0-9]+"
     spelt = {"type": "string", "pattern": f"^(?:{outcome}|{part}(?:, {part})+)$"}
@@ -145,7 +148,7 @@ def _only_a_refusal_has_reasons() -> Schema:
     }
 
 
-# ---- the language
+# ---- parts of schemas
 
 
 _TEXT: Schema = {"type": "string"}
