@@ -1,1 +1,1 @@
-"""Panel layouts, one module each."""
+"""Foreign panels in and out: a module for each format, and `registry` names them all."""

@@ -1,6 +1,6 @@
-"""What a foreign format says of a task, in native terms, and what a format is.
+"""What a format of foreign panels is, and what it gives for each task.
 
-A format is a value: how its rows or directories are known, what they mean, and where they hold the two lists.
+A format is a value. It says how to recognise its rows or directories, what they mean, and where the two lists are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ Row = Mapping[str, Any]
 
 
 class RowError(Exception):
-    """A row is no task: the field that is at fault, and what is wrong with it."""
+    """A row or a task directory is not a task.
+
+    `field`: the column or file at fault; empty where none is.
+    `problem`: what is wrong with it.
+    """
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -27,10 +31,10 @@ class RowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What the user of an import asks for, over what the rows say.
+    """What the user of an import sets in place of what the rows say. None leaves it to the rows.
 
-    `image_template` is an image's name over {a column} and {id}, {id_1776}, {id_s}, {org}, {name}; `test_cmd` the
-    command that runs the tests.
+    `image_template`: an image's name over {a column} and {id}, {id_1776}, {id_s}, {org}, {name}.
+    `test_cmd`: the shell command that runs the tests.
     """
 
     image_template: str | None = None
@@ -39,9 +43,18 @@ class Wants:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One task as a foreign format gives it. `runtime` holds keys of task.json as JSON values.
+    """One task as a foreign format gives it.
 
-    `entry_patch` makes the entry state of the image; `notes` are what the pre-flight says of this task.
+    `instance_id`: its name.
+    `image`: its image's name.
+    `f2p`, `p2p`: the ids of the two lists, in the order of the source.
+    `oracle_patch`: the reference diff.
+    `tests_patch`: the hidden tests' diff; None where no diff brings them in.
+    `entry_patch`: the diff that makes the entry state of the image; None where the image is in that state.
+    `instruction`: what the solver sees.
+    `base_commit`: the commit that the image holds, for people; None where the source does not say.
+    `runtime`: more keys of task.json, as JSON values.
+    `notes`: what the pre-flight says of this task.
     """
 
     instance_id: str
@@ -61,12 +74,16 @@ class Draft:
 class RowFormat:
     """A format whose tasks are rows.
 
-    `f2p` and `p2p` name the columns that hold the lists, `also` those that repeat ids; `plain` makes the id of an item
-    of these columns, where it is not the item itself.
-
-    `fits` says of a row whether it is of this format, by its columns; `draft` raises `RowError`. `write` makes a row
-    of a native task for a conversion, with the names of what the row cannot carry; None where nothing can. `verifier`
-    makes the row's own verifier of the ids that are kept; None where the format has none.
+    `name`: its name on the command line.
+    `title`: its name in prose.
+    `f2p`, `p2p`: names of the columns that hold the lists.
+    `fits`: tells by a row's columns whether it is of this format.
+    `draft`: makes a task of a row; raises `RowError`.
+    `also`: names of further columns that repeat ids of the lists.
+    `plain`: makes the id of an item of these columns.
+    `write`: makes a row of a native task, and the names of what the row cannot carry; None where no conversion to
+    this format is known.
+    `verifier`: makes a row's own verifier on the ids that are kept; None where the format has none.
     """
 
     name: str
@@ -85,11 +102,16 @@ class RowFormat:
 class DirectoryFormat:
     """A format whose tasks are directories.
 
-    `tasks` gives the task directories at or below a path, empty where it is none of this format. `trimmed` gives
-    the files that change (by path relative to the task's directory) when ids are dropped; `record` is the digest
-    of the repair.json, or None. `verifier` makes the own verifier of a directory whose lists hold the given ids; None
-    where it has none. `beside` gives the files that belong to all tasks, by path relative to the root that the format
-    has, `below` the folder under that root in which the task directories are.
+    `name`: its name on the command line.
+    `title`: its name in prose.
+    `tasks`: finds the task directories at or below a path; empty where none is of this format.
+    `draft`: makes a task of a directory; raises `RowError`.
+    `trimmed`: makes the files that change, by path below the directory. It takes a directory, the dropped F2P and P2P
+    ids, and the digest of the repair.json (None without one); raises `RowError`.
+    `verifier`: makes the own verifier of a directory whose lists hold the given ids, or None where the directory has
+    none; raises `RowError`. None where the format has none.
+    `beside`: reads the files that belong to all tasks, by path below the root of the format.
+    `below`: the folder below that root which holds the task directories; empty where the format has no such folder.
     """
 
     name: str
@@ -104,7 +126,20 @@ class DirectoryFormat:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A native task on its way into a foreign row: its lists are the kept ones; patches as texts."""
+    """A native task on its way into a foreign row.
+
+    `instance_id`: its name.
+    `image`: its image's name.
+    `f2p`, `p2p`: the ids that are kept.
+    `oracle_patch`, `tests_patch`: the diffs as texts; empty where there is none.
+    `instruction`: what the solver sees.
+    `base_commit`: the commit that the image holds; None where it is not known.
+    `workdir`: where the tests run, in the image.
+    `framework`: the test runner.
+    `test_cmd`: the command that runs the tests, as a shell text.
+    `others`: keys of task.json that differ from their defaults, and files, that are not among these fields.
+    `repo`: "owner/name", from the task's row or else from its id.
+    """
 
     instance_id: str
     image: str
@@ -116,16 +151,16 @@ class Carried:
     base_commit: str | None
     workdir: str
     framework: str
-    test_cmd: str  # as a shell text
-    others: frozenset[str]  # keys of task.json that differ from their defaults, and files, beyond the above
-    repo: str  # "owner/name" as the task's row says it, else by its id
+    test_cmd: str
+    others: frozenset[str]
+    repo: str
 
 
 # ---- reading a row
 
 
 def text(row: Row, column: str, *, empty: bool = True) -> str:
-    """A text column. Raises `RowError` where it is missing, no text, or empty and must not be."""
+    """The text of a column. Raises `RowError` where it is missing or not a text, or blank and not to be `empty`."""
     value = row.get(column)
     if not isinstance(value, str):
         raise RowError(column, "is missing" if value is None else f"expected a text, found {type(value).__name__}")
@@ -135,12 +170,15 @@ def text(row: Row, column: str, *, empty: bool = True) -> str:
 
 
 def optional_text(row: Row, *columns: str) -> str | None:
-    """The first of some columns that holds a text that is not blank; None where none does."""
+    """The first text of these columns that is not blank; None where no column holds one."""
     return next((row[c] for c in columns if isinstance(row.get(c), str) and row[c].strip()), None)
 
 
 def patch(row: Row, column: str, *, required: bool = True) -> bytes | None:
-    """A diff column as bytes, ending in a line end; None where it is blank and need not be there."""
+    """The diff of a column as bytes that end in a newline. Raises `RowError` where the column is no such text.
+
+    Where the diff is not `required`, None for a column that is missing or blank.
+    """
     value = row.get(column)
     if not required and (value is None or (isinstance(value, str) and not value.strip())):
         return None
@@ -152,6 +190,7 @@ def patch(row: Row, column: str, *, required: bool = True) -> bytes | None:
 
 
 def instance_id(row: Row) -> str:
+    """The name of a row's task. Raises `RowError` where the row has none."""
     return text(row, "instance_id", empty=False)
 
 
@@ -159,7 +198,10 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def image_of(row: Row, wants: Wants, *columns: str, default: str | None = None) -> str:
-    """The image of a row: by the user's template, by the first of `columns` that says one, or by `default`."""
+    """The name of a row's image: by the user's template, else from the first of `columns` that has a text.
+
+    `default` is the template where no column has one. Raises `RowError` where no name comes of it.
+    """
     template = wants.image_template
     if template is None:
         named = optional_text(row, *columns)
@@ -172,7 +214,10 @@ def image_of(row: Row, wants: Wants, *columns: str, default: str | None = None) 
 
 
 def fill(template: str, row: Row) -> str:
-    """A template over a row's columns and the spellings of its instance id that image names use."""
+    """Fill in a template over a row's columns, and over the forms of its id and repo that image names use.
+
+    Raises `RowError` for a place that the row does not fill.
+    """
     ident = str(row.get("instance_id", ""))
     repo = str(row.get("repo", ""))
     derived = {
@@ -185,9 +230,9 @@ def fill(template: str, row: Row) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
-        found: object = derived.get(name, row.get(name))
-        if type(found) not in (str, int) or found == "":
+        item: object = derived.get(name, row.get(name))
+        if type(item) not in (str, int) or item == "":
             raise RowError(name, f"the image template asks for it, and the row does not say it: {template}")
-        return str(found)
+        return str(item)
 
     return _PLACE.sub(value, template)

@@ -1,4 +1,4 @@
-"""How a foreign row's test command becomes a task's: its framework, and the part of a script that runs the tests."""
+"""The test command and the framework of a task, made from the commands or the script of a foreign row."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from repair.outcomes.frameworks import plan, shell
 from repair.outcomes.rewards import BEGIN, END
 from repair.panel import patches
 
-# SWE-bench's images, and those of its successors, hold the repo in /testbed and a conda environment of that name.
+# SWE-bench's images and those of its successors hold the repo in /testbed, and a conda environment of that name.
 TESTBED = "/testbed"
 ACTIVATE = "source /opt/miniconda3/bin/activate testbed"
-UNKNOWN = "unknown"  # a framework that nobody can tell: the task imports, and says so before anything runs
+UNKNOWN = "unknown"  # the framework where nothing shows it: the import takes such a task and warns of it
 
-# Of what stands before the tests, the lines that only set the shell up. Everything else was done to the image.
+# The lines before the tests that only set the shell up. What the other lines do is done in the image already.
 _SETS_UP = re.compile(r"(?:source|conda\s+activate|export|unset|cd|pushd|ulimit|locale-gen|eval)\b|\.\s")
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=")
 _INSTALLS = re.compile(
@@ -31,9 +31,10 @@ _SOURCES = re.compile(r"(?:source|\.)\s+[^\s;&|]+")
 
 
 def runtime(commands: Sequence[str], wants: Wants, *before: str) -> dict[str, Any]:
-    """The keys of task.json that run some shell commands, `before` being what sets their shell up.
+    """The keys of task.json that run shell commands; the commands `before` set the shell up for them.
 
-    pytest gets the listed ids' whole files, as the harnesses of these formats run them.
+    A command of the user's replaces all of them. pytest runs the whole files of the listed ids, as the harnesses of
+    these formats do.
     """
     if wants.test_cmd is not None:
         commands, before = [wants.test_cmd], ()
@@ -42,19 +43,19 @@ def runtime(commands: Sequence[str], wants: Wants, *before: str) -> dict[str, An
     return keys | ({"select": "files"} if framework == "pytest" else {})
 
 
-@lru_cache(maxsize=256)  # most rows of a panel run the same
+@lru_cache(maxsize=256)  # most rows of a panel have the same commands
 def _read(commands: tuple[str, ...]) -> tuple[str, str]:
-    """The framework of some commands, and their text with a place for our arguments."""
+    """The framework of commands, and the commands as one text. A text for pytest has a place for our arguments."""
     framework = plan.recognise("\n".join(commands))
     text = plan.sequence(list(commands))
     return framework or UNKNOWN, plan.with_arguments(text) if framework == "pytest" else text
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Set-up and command as one text; a step of the set-up that fails ends it.
+    """Set-up and command as one shell text, which ends where a step of the set-up fails.
 
-    A file that is sourced gets the script's own arguments, and conda's `activate` would take ours for environments: so
-    that set-up is a function, which has none.
+    A file that the shell sources gets the arguments of the whole text, and conda's `activate` would take ours for
+    environments. So a set-up that sources a file is a function, which has no arguments.
     """
     *before, last = parts
     steps = [step(command) for command in before]
@@ -68,21 +69,21 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def step(command: str) -> str:
-    """A command that another one may follow with &&, whatever it ends in."""
+    """A command as a text that `&&` may follow, whatever the command ends in."""
     closed = command.startswith("{ ") and command.endswith("\n}")
     return command if closed or not re.search(r"[#\n]|[;&]$", command) else f"{{ {command}\n}}"
 
 
 def conda_pytest(wants: Wants, *arguments: str) -> dict[str, Any]:
-    """pytest in the image's conda environment `testbed`."""
+    """The keys of task.json that run pytest in the image's conda environment `testbed`."""
     return runtime([shlex.join(["python", "-m", "pytest", *arguments])], wants, ACTIVATE)
 
 
 def of_script(script: str, column: str, wants: Wants) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The test command of an eval script, with the lines that set its shell up, and notes on what is left out.
+    """The keys of task.json that run the tests of an eval script, and notes on what is left out.
 
-    The command stands between the two markers; what the script does to the repo before is the patches' affair or the
-    image's. Raises `RowError` where the markers are not there.
+    The tests stand between two markers. Of the lines before them only those count that set the shell up: the patches or
+    the image do the others' work. Raises `RowError`, with the field `column`, where the markers hold no command.
     """
     if wants.test_cmd is not None:
         return runtime([], wants), ()
@@ -106,20 +107,25 @@ def of_script(script: str, column: str, wants: Wants) -> tuple[dict[str, Any], t
 
 
 def _is_assignment(line: str) -> bool:
-    """Does a line only set variables? In front of a command they are that command's alone."""
+    """Whether a line only sets variables. Those in front of a command hold for that command alone."""
     words = [word.text for command in shell.commands(line) for word in command.words]
     return bool(words) and all(map(_ASSIGNS.match, words))
 
 
 def _commands(script: str, tests: Sequence[Statement]) -> list[str]:
-    """Statements as commands of their own, or as the one text that they are where some stand together."""
+    """Statements as a command each, or as one text where a loop, a branch or a here-document spans several lines."""
     together = any(line.has_body or _COMPOUND.match(line.bare) for line in tests)
     return [script[tests[0].start : tests[-1].end]] if together else [line.bare for line in tests]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One line of a script, continued ones as one; `bare` is it without comments and here-documents."""
+    """One line of a script, with the lines that continue it.
+
+    `bare`: its text without comments and here-documents.
+    `start`, `end`: where it begins and ends in the script, in characters; its here-documents are included.
+    `has_body`: it has a here-document.
+    """
 
     bare: str
     start: int
@@ -128,31 +134,31 @@ class Statement:
 
 
 def statements(script: str) -> list[Statement]:
-    """The lines of a script that do something, in order."""
-    found: list[Statement] = []
+    """The lines of a script that are neither blank nor comments, in order."""
+    lines: list[Statement] = []
     bare, start = "", 0
     for piece in (*shell.scan(script), shell.Piece(shell.Kind.OPERATOR, "\n", len(script))):
         if piece.kind is shell.Kind.BODY:
-            if found:  # it follows the line that it belongs to
-                found[-1] = replace(found[-1], end=piece.end, has_body=True)
+            if lines:  # a body follows its line
+                lines[-1] = replace(lines[-1], end=piece.end, has_body=True)
             start = piece.end
         elif piece.kind is shell.Kind.OPERATOR and piece.text == "\n":
             text = bare.replace("\\\n", " ").strip()
             if text:
-                found.append(Statement(text, start, piece.start, has_body=False))
+                lines.append(Statement(text, start, piece.start, has_body=False))
             bare, start = "", piece.end
         elif piece.kind is not shell.Kind.COMMENT:
             bare += piece.text
-    return found
+    return lines
 
 
 EVAL_SCRIPT = "/repair-eval.sh"
-# Its markers may come on the other stream than what stands between them: engines keep the order of one stream alone.
+# Markers and tests may print on different streams, and an engine keeps the order within a stream alone.
 ONE_PIPE = 'exec /bin/bash "$0" 2>&1'
 
 
 def eval_verifier(script: str, log_parser: object, kept: tuple[str, ...]) -> Verifier:
-    """An eval script as its task's own verifier. Raises `RowError` where its log is not pytest's."""
+    """An eval script as its task's own verifier on the ids `kept`. Raises `RowError` where its log is not pytest's."""
     if not isinstance(log_parser, str) or "pytest" not in log_parser or "\n" in log_parser:
         raise RowError("log_parser", "only what pytest prints is read as an own verifier's answer")
     try:
@@ -164,7 +170,7 @@ def eval_verifier(script: str, log_parser: object, kept: tuple[str, ...]) -> Ver
 
 
 def touched(patch: bytes | None, *endings: str) -> list[str]:
-    """The files that a diff leaves with something in them, by their endings; all without."""
+    """The files of a diff that are there after it, sorted: those with one of the endings, or all without any ending."""
     names = [file.new for file in patches.files(patch or b"") if file.new is not None]
     return sorted({name for name in names if not endings or name.endswith(endings)})
 
@@ -175,10 +181,10 @@ DJANGO, SYMPY = "django/django", "sympy/sympy"
 
 
 def of_repo(repo: str, tests_patch: bytes | None, wants: Wants) -> Mapping[str, Any]:
-    """How SWE-bench runs a repo's tests where the row gives no command: pytest, but for Django and SymPy.
+    """The keys of task.json that run a repo's tests as SWE-bench does, for a row without a command.
 
-    Django's ids are unittest's. SymPy's own runner writes no JUnit and names tests without their file; pytest
-    collects the same functions.
+    pytest runs them, except Django's: these have ids of unittest. SymPy's own runner writes no JUnit and names tests
+    without their file; pytest collects the same functions.
     """
     if wants.test_cmd is not None:
         return runtime([], wants)

@@ -1,6 +1,6 @@
-"""A repaired panel back into the format that it came from, or into another that can hold it.
+"""The export of a repaired panel into the format that it came from, or into another that can hold it.
 
-Lists are trimmed by the records, everything else stays as it came. Nothing that is there is replaced.
+The records say which ids leave the lists; everything else stays as it came. No file that is there is replaced.
 """
 
 from __future__ import annotations
@@ -39,25 +39,23 @@ from repair.records.check import Examined, Soundness, examine
 from repair.text import capped
 
 SAME = "same"
-LINES = (".jsonl", ".ndjson")  # files that are read line by line
-SHOWN = 5  # examples in a message
-NOT_COPIED = (
-    read.SOURCE,
-    read.SOURCE_FOLDER,
-    "outcomes.json",
-    "repair.json",
-    "task.json",
-    "mint.json",
-)
+LINES = (".jsonl", ".ndjson")  # endings of files with a row per line
+SHOWN = 5  # most examples in a message
+NOT_COPIED = (read.SOURCE, read.SOURCE_FOLDER, "outcomes.json", "repair.json", "task.json", "mint.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export did: the tasks that went out, `untrimmed` of them without an admitted record, and why; `left_out`
-    says why of the others. `dropped` counts ids.
+    """What an export did.
 
-    By key or column, with their tasks: `lost` is what a conversion could not carry, `changed` what task.json says and
-    the source doesn't, `stale` the columns that count or name ids that are dropped.
+    `format`: name of the format.
+    `tasks`: names of the tasks that went out.
+    `dropped`: number of ids.
+    `left_out`: each task that did not go out, with why.
+    `untrimmed`: each task that went out without an admitted record, with why.
+    `lost`: names of tasks by what a conversion could not carry.
+    `changed`: names of tasks by key of task.json that differs from the source.
+    `stale`: names of tasks by column that counts or names dropped ids.
     """
 
     format: str
@@ -72,7 +70,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class _Remarks:
-    """What there is to say of the tasks on the way, by what it is: see `Exported`."""
+    """Remarks on the tasks on their way out: the fields of `Exported` with these names."""
 
     lost: dict[str, list[str]] = field(default_factory=dict)
     changed: dict[str, list[str]] = field(default_factory=dict)
@@ -81,7 +79,12 @@ class _Remarks:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One task on its way out: its record's drops by list, its source where it was imported."""
+    """One task on its way out.
+
+    `source`: what it was imported from; None where it was not imported.
+    `dropped_f2p`, `dropped_p2p`: the ids that its record drops.
+    `record`: the sha256 of its repair.json; None without an admitted record.
+    """
 
     task: Task
     source: Source | None
@@ -98,25 +101,25 @@ class Outgoing:
         return len(self.dropped_f2p) + len(self.dropped_p2p)
 
     def kept(self, name: ListName) -> tuple[str, ...]:
-        """One list as task.json has it, without what is dropped."""
-        ids, gone = (self.task.f2p, self.dropped_f2p) if name is ListName.F2P else (self.task.p2p, self.dropped_p2p)
-        return tuple(test for test in ids if test not in gone)
+        """One list of task.json without the dropped ids, in its order."""
+        ids, dropped = (self.task.f2p, self.dropped_f2p) if name is ListName.F2P else (self.task.p2p, self.dropped_p2p)
+        return tuple(test for test in ids if test not in dropped)
 
 
 def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exported:
-    """Write a panel's admitted tasks (with `every` all of them) to `target`, a file or directory that is not there.
+    """Write a panel's admitted tasks (with `every` all tasks) to `target`, a new file or directory.
 
-    Raises `UsageError` where the tasks cannot go into one such format, and then nothing is written.
+    Raises `UsageError` where the tasks cannot go into one such format; then nothing is written.
     """
     chosen, left_out, untrimmed = [], [], []
     for task in panel.tasks:
-        found = examine(panel, task)
-        admitted = found.admitted
+        record = examine(panel, task)
+        admitted = record.admitted
         if admitted or every:
-            chosen.append(_outgoing(task, found, admitted=admitted))
-            untrimmed += [] if admitted else [(task.instance_id, _why_not(found))]
+            chosen.append(_outgoing(task, record, admitted=admitted))
+            untrimmed += [] if admitted else [(task.instance_id, _why_not(record))]
         else:
-            left_out.append((task.instance_id, _why_not(found)))
+            left_out.append((task.instance_id, _why_not(record)))
     if not chosen:
         raise _none_admitted(panel, left_out)
     name = _target_format(chosen, format_name)
@@ -156,13 +159,13 @@ def _why_not(found: Examined) -> str:
 
 
 def _outgoing(task: Task, found: Examined, *, admitted: bool) -> Outgoing:
-    gone: dict[ListName, frozenset[str]] = {name: frozenset() for name in ListName}
+    dropped: dict[ListName, frozenset[str]] = {name: frozenset() for name in ListName}
     if admitted and found.decision is not None:
         for name in ListName:
             ids = (test for finding in found.decision.dropped if finding.list is name for test in finding.ids)
-            gone[name] = frozenset(ids)
+            dropped[name] = frozenset(ids)
     record = found.sha256 if admitted else None
-    return Outgoing(task, read_source(task.directory), gone[ListName.F2P], gone[ListName.P2P], record)
+    return Outgoing(task, read_source(task.directory), dropped[ListName.F2P], dropped[ListName.P2P], record)
 
 
 def _target_format(chosen: Sequence[Outgoing], wanted: str) -> str:
@@ -212,7 +215,7 @@ def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks
 
 
 def _converted(task: Outgoing, known: RowFormat) -> tuple[dict[str, Any], tuple[str, ...], list[str]]:
-    """A task as a row of another format, with what that loses, and what of this makes it another task."""
+    """A task as a row of another format, with what the row loses, and which losses make it another task."""
     assert known.write is not None
     carried = _carried(task)
     row, missing = known.write(carried)
@@ -224,25 +227,25 @@ def _converted(task: Outgoing, known: RowFormat) -> tuple[dict[str, Any], tuple[
 
 
 def _differences(task: Outgoing, back: Draft) -> list[str]:
-    """Without its entry state, in another directory, by another runner or with other ids a task is another one."""
+    """The losses that make it another task: its entry state, directory, runner or ids differ when it is read back."""
     own = task.task
     default = Task("", "", (), (), b"", None, own.directory)
-    found = ["entry.patch"] if own.entry_patch is not None else []
+    differences = ["entry.patch"] if own.entry_patch is not None else []
     for key in ("workdir", "framework", "junit", "id_template"):
         value = back.runtime.get(key, getattr(default, key))
         if isinstance(getattr(own, key), tuple):
             value = (value,) if isinstance(value, str) else tuple(value)
-        found += [key] if value != getattr(own, key) else []
-    return found
+        differences += [key] if value != getattr(own, key) else []
+    return differences
 
 
 def _as_json(task: Outgoing, source: Source, known: RowFormat) -> str:
-    """A row of the format itself among those that are converted: as it came, with its lists trimmed."""
+    """A row that already has the target's format, as JSON: as it came, with its lists trimmed."""
     if source.container is not Container.PARQUET:
         return on_one_line(replace_values(source.row().decode(), column_changes(known, task.gone, lists.without)))
     change = column_changes(known, task.gone, lists.value_without)
     row = {column: change[column](value) if column in change else value for column, value in row_of(source).items()}
-    return json.dumps(row, ensure_ascii=False, default=str)  # dates and the like
+    return json.dumps(row, ensure_ascii=False, default=str)  # Parquet holds dates, too
 
 
 def _same_rows(chosen: Sequence[Outgoing], known: RowFormat, target: Path) -> bytes:
@@ -271,7 +274,7 @@ def _same_rows(chosen: Sequence[Outgoing], known: RowFormat, target: Path) -> by
 
 
 def _check_suffix(target: Path, *, is_parquet: bool) -> None:
-    """Raise `UsageError` where a file's name says that it is another kind of file."""
+    """Raise `UsageError` where the target's name says that it is another kind of file."""
     suffix = target.suffix.lower()
     if suffix in SUFFIXES and is_parquet != (suffix == ".parquet"):
         kind, name = ("Parquet", ".parquet") if is_parquet else ("JSON", ".jsonl or .json")
@@ -279,7 +282,7 @@ def _check_suffix(target: Path, *, is_parquet: bool) -> None:
 
 
 def _check(task: Outgoing, remarks: _Remarks, known: RowFormat | None = None) -> None:
-    """Raise `UsageError` where a task is not its source's any more; note what else the source does not say."""
+    """Raise `UsageError` where a task no longer fits its source. Note its changed keys and stale columns."""
     assert task.source is not None
     for key in check_unchanged(task.task, task.source):
         remarks.changed.setdefault(key, []).append(task.task.instance_id)
@@ -330,7 +333,7 @@ def _as_text(task: Task, name: str, content: bytes) -> str:
 
 
 def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks) -> None:
-    """Write task directories as they came, with the files that the drops change."""
+    """Write task directories as they came, with trimmed lists."""
     known = registry.DIRECTORIES[name]
     foreign = [task.task.instance_id for task in chosen if task.source is None or task.source.format != name]
     if foreign:
@@ -357,14 +360,14 @@ def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _
 
 
 def _place(task: Outgoing, below: str) -> tuple[str, ...]:
-    """Where a task directory goes: where it came from, or into the one folder that a format has for its tasks."""
+    """The path of a task directory in the target: the one it had, or its name in the format's folder of tasks."""
     assert task.source is not None
     parts = _plain_parts(task.source.file, task.task.directory)
     return (below, parts[-1]) if below else parts
 
 
 def _plain_parts(path: str, directory: Path) -> tuple[str, ...]:
-    """The parts of a path below some folder. Raises `UsageError` where it may lead out of it."""
+    """The parts of a relative path. Raises `UsageError` where the path may lead out of its folder."""
     parts = tuple(path.split("/"))
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise UsageError(f"{directory / read.SOURCE} names {path!r}, which is no plain path", "import again")
@@ -372,7 +375,7 @@ def _plain_parts(path: str, directory: Path) -> tuple[str, ...]:
 
 
 def _put_beside(directory: Path, path: str, content: bytes) -> None:
-    """Write a file that belongs to all tasks. Raises `UsageError` where two sources have different ones."""
+    """Write a file that belongs to all tasks. Raises `UsageError` where it differs between two sources."""
     file = directory.joinpath(*_plain_parts(path, directory))
     if file.exists() and file.read_bytes() != content:
         raise UsageError(
@@ -383,24 +386,24 @@ def _put_beside(directory: Path, path: str, content: bytes) -> None:
 
 
 def _native(panel: Panel, chosen: Sequence[Outgoing], target: Path) -> None:
-    """Write native tasks with trimmed lists: a panel that has nothing left to drop, and no records yet."""
+    """Write a panel of native tasks with trimmed lists, and without records."""
     with new_directory(target) as directory:
         for name in ("panel.toml", ".gitattributes"):
             if (panel.directory / name).is_file():
                 shutil.copy(panel.directory / name, directory / name)
-        if (panel.directory / ".schemas").is_dir():  # task.json names them, for editors
+        if (panel.directory / ".schemas").is_dir():  # task.json names its schema, for editors
             shutil.copytree(panel.directory / ".schemas", directory / ".schemas")
         for task in chosen:
             copy = directory / task.task.instance_id
             shutil.copytree(task.task.directory, copy, symlinks=True, ignore=_at_top(task.task.directory))
             text = read.decode(read.read_bytes(task.task.directory / "task.json"), copy / "task.json")
-            gone = {"FAIL_TO_PASS": task.dropped_f2p, "PASS_TO_PASS": task.dropped_p2p}
-            change = {key: _less(ids) for key, ids in gone.items()}
+            dropped = {"FAIL_TO_PASS": task.dropped_f2p, "PASS_TO_PASS": task.dropped_p2p}
+            change = {key: _less(ids) for key, ids in dropped.items()}
             (copy / "task.json").write_bytes(replace_values(text, change).encode())
 
 
 def _at_top(directory: Path) -> Callable[[str, list[str]], Sequence[str]]:
-    """What a copy of a task leaves out, at its top and not below."""
+    """For `copytree`: leave `NOT_COPIED` out at the top of a task only. `_native` writes task.json itself."""
     return lambda folder, _: NOT_COPIED if Path(folder) == directory else ()
 
 

@@ -1,6 +1,6 @@
-"""A foreign panel into a native one: every row ends as a task or as a named reason, and the counts add up.
+"""The import of a foreign panel: every row becomes a task or a reason why it is not a task, and the counts add up.
 
-The panel is written beside its place and gets its name when it is whole.
+The panel is written next to its place, and gets its name when it is whole.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ from repair.text import capped, pretty, printable
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a row is no task: where it stands, the field at fault (or ""), and the problem."""
+    """Why a row or a directory is not a task.
+
+    `place`: where it stands, such as `rows.jsonl row 3`.
+    `field`: the column or file at fault; empty where none is.
+    `problem`: what is wrong.
+    """
 
     place: str
     field: str
@@ -47,13 +52,18 @@ class Reason:
         return f"{self.place}: {self.field}: {self.problem}" if self.field else f"{self.place}: {self.problem}"
 
 
-MAX_SHOWN = 1000  # suspect ids of one kind that are kept
-KEPT = f"{WORK}/import.json"  # the whole pre-flight, in a panel
+MAX_SHOWN = 1000  # most suspect ids of one kind that a pre-flight keeps
+KEPT = f"{WORK}/import.json"  # the whole pre-flight, below a panel
 
 
 @dataclass(slots=True)
 class Suspected:
-    """The suspect ids of one kind: how many, in which tasks, and the first of them as (task, id)."""
+    """The suspect ids of one kind.
+
+    `count`: number of ids.
+    `tasks`: names of the tasks that list them, as keys.
+    `ids`: the first of them, each as (task, id).
+    """
 
     count: int = 0
     tasks: dict[str, None] = field(default_factory=dict)
@@ -68,10 +78,23 @@ class Suspected:
 
 @dataclass(slots=True)
 class Preflight:
-    """What an import saw. `rows` = tasks + reasons + `left_out` (by -i, -x or --limit).
+    """What an import saw. `rows` is the sum of the tasks, the reasons and `left_out`.
 
-    `f2p` and `p2p` are the lengths of the lists; the others name tasks. `not_looked_at` are the places beside task
-    directories that may hold more. `missing_images` is None where no engine could be asked, and `engine` says why.
+    `rows`: number of rows or task directories.
+    `directories`: the source holds task directories.
+    `left_out`: number of rows that -i, -x or --limit left out.
+    `reasons`: why the other rows are not tasks.
+    `formats`: number of tasks by format.
+    `f2p`, `p2p`: lengths of the two lists, a number per task.
+    `suspects`: ids that look wrong, by kind.
+    `no_f2p`: names of tasks without F2P ids.
+    `few_p2p`: names of tasks with fewer P2P ids than the default policy asks for.
+    `no_junit`: names of tasks whose command writes no JUnit, each with why.
+    `notes`: names of tasks by note.
+    `images`: names of tasks by image.
+    `not_looked_at`: places next to the task directories that may hold more tasks.
+    `missing_images`: images that the engine lacks; None where no engine answered.
+    `engine`: why no engine answered; empty where one did.
     """
 
     rows: int = 0
@@ -93,12 +116,19 @@ class Preflight:
 
     @property
     def tasks(self) -> int:
+        """Number of tasks."""
         return len(self.f2p)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which rows to take: at most `limit` that match an `include` glob (all without) and no `exclude` one."""
+    """Which rows an import takes.
+
+    `format`: name of the format, or auto.
+    `limit`: most tasks; None means all.
+    `include`: globs of instance ids, of which a row matches one; empty matches all.
+    `exclude`: globs of instance ids, of which a row matches none.
+    """
 
     format: str = registry.AUTO
     limit: int | None = None
@@ -106,7 +136,7 @@ class Choice:
     exclude: tuple[str, ...] = ()
 
     def takes(self, name: str) -> bool:
-        """Does an instance id match the globs?"""
+        """Whether an instance id fits the globs."""
         wanted = not self.include or any(fnmatchcase(name, glob) for glob in self.include)
         return wanted and not any(fnmatchcase(name, glob) for glob in self.exclude)
 
@@ -114,7 +144,7 @@ class Choice:
 def run(source: Path, panel: Path, choice: Choice, wants: Wants) -> Preflight:
     """Import `source`, a file of rows or a directory, as the new panel `panel`.
 
-    Raises `UsageError` where the source cannot be read at all or holds no task; then nothing is there.
+    Raises `UsageError` where the source cannot be read at all or holds no task; then nothing is written.
     """
     registry.check_name(choice.format)
     if source.is_dir() and panel.resolve().is_relative_to(source.resolve()):
@@ -145,13 +175,16 @@ def _no_task(source: Path, found: Preflight) -> UsageError:
 
 
 def _toml(text: str) -> str:
-    """A text as TOML writes it."""
+    """A text as a string of TOML."""
     plain = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _items(source: Path, format_name: str, found: Preflight) -> Iterator[tuple[Item, Path | None, str]]:
-    """All rows or task directories of a source, each with the format that was asked for or found."""
+    """All rows or task directories of a source: each with its directory (None for a row) and the name of a format.
+
+    For a row that is the name that the user gave. Raises `UsageError` where the source cannot be read.
+    """
     if source.is_dir():
         directory = registry.of_directory(source, format_name)
         if directory is not None:
@@ -176,9 +209,9 @@ def _items(source: Path, format_name: str, found: Preflight) -> Iterator[tuple[I
 
 
 def _beside(source: Path, trees: Iterable[Path], name: str, asked: str) -> list[str]:
-    """Files of rows, and places of another format's tasks, that lie beside the task directories of a source.
+    """Files of rows, and places of another format's tasks, that lie next to the task directories of a source.
 
-    Raises `UsageError` for tasks of another format where no format was asked for.
+    Raises `UsageError` for tasks of another format where the user named no format.
     """
     taken, beside = frozenset(trees), []
     for place, folders, names in os.walk(source):
@@ -186,7 +219,7 @@ def _beside(source: Path, trees: Iterable[Path], name: str, asked: str) -> list[
         if folder in taken:
             folders.clear()
             continue
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = sorted(child for child in folders if not child.startswith("."))
         other = _of_another_format(folder, name)
         if other is not None:
             known, below = other
@@ -195,7 +228,7 @@ def _beside(source: Path, trees: Iterable[Path], name: str, asked: str) -> list[
                 message = f"{source} holds tasks of {name}, and {where} in it of {known}"
                 raise UsageError(message, f"import {where} by itself, and the others with --format {name}")
             beside.append((folder / below).relative_to(source).as_posix())
-            folders[:] = [each for each in folders if below and each != below]
+            folders[:] = [child for child in folders if below and child != below]
         if other is None or other[1]:
             rows = sorted(file for file in names if not file.startswith(".") and _is_of_rows(file))
             beside += [(folder / file).relative_to(source).as_posix() for file in rows]
@@ -203,7 +236,10 @@ def _beside(source: Path, trees: Iterable[Path], name: str, asked: str) -> list[
 
 
 def _of_another_format(folder: Path, name: str) -> tuple[str, str] | None:
-    """The format whose task a folder is, or whose tasks lie in a folder of it that has a name: with that name."""
+    """The other format that has a task or tasks in a folder, and where they lie in it; None without such a format.
+
+    Where they lie is empty for a folder that is a task itself; else it is the folder of tasks that the format names.
+    """
     for known in registry.DIRECTORIES.values():
         tasks = list(known.tasks(folder)) if known.name != name else []
         if tasks == [folder] or (tasks and known.below):
@@ -217,9 +253,12 @@ def _is_of_rows(file: str) -> bool:
 
 @dataclass(slots=True)
 class _Import:
-    """One import at work: what was asked for, the directory of the new panel, and what was seen so far.
+    """One import at work.
 
-    `places` says where each task came from, by its id in lower case: not every file system tells cases apart.
+    `choice`, `wants`: what the user asks for.
+    `panel`: the directory of the new panel.
+    `found`: the pre-flight so far.
+    `places`: where each task came from, by its id in lower case, since some file systems do not tell cases apart.
     """
 
     choice: Choice
@@ -230,7 +269,7 @@ class _Import:
     places: dict[str, str] = field(default_factory=dict)
 
     def take(self, item: Item, tree: Path | None, format_name: str) -> None:
-        """Make one row or directory a task. Raises `RowError` where it is none."""
+        """Make one row or directory a task, or count it as left out. Raises `RowError` where it is not a task."""
         if self.choice.limit is not None and self.found.tasks >= self.choice.limit:
             self.found.left_out += 1
             return
@@ -253,18 +292,18 @@ class _Import:
         self._note(draft, format_name, notes)
 
     def _note(self, draft: Draft, format_name: str, notes: Iterable[str]) -> None:
-        """Add a task to what the pre-flight says."""
-        found, name, runtime = self.found, draft.instance_id, draft.runtime
-        found.formats[format_name] += 1
-        found.f2p.append(len(draft.f2p))
-        found.p2p.append(len(draft.p2p))
+        """Add a task to the pre-flight. `notes` are remarks on it that its draft does not have."""
+        preflight, name, runtime = self.found, draft.instance_id, draft.runtime
+        preflight.formats[format_name] += 1
+        preflight.f2p.append(len(draft.f2p))
+        preflight.p2p.append(len(draft.p2p))
         node_ids = runtime.get("framework") == "pytest" and "id_template" not in runtime
         for suspect, test in suspects.of(draft.f2p, draft.p2p, node_ids=node_ids):
-            found.suspects.setdefault(suspect, Suspected()).add(name, test)
+            preflight.suspects.setdefault(suspect, Suspected()).add(name, test)
         if not draft.f2p:
-            found.no_f2p.append(name)
+            preflight.no_f2p.append(name)
         if len(set(draft.p2p)) < Policy().min_p2p:
-            found.few_p2p.append(name)
+            preflight.few_p2p.append(name)
         command = runtime["test_cmd"]
         why = _no_junit(
             runtime["framework"],
@@ -272,14 +311,14 @@ class _Import:
             tuple(runtime.get("junit", ())),
         )
         if why:
-            found.no_junit.append((name, why))
+            preflight.no_junit.append((name, why))
         for note in (*draft.notes, *notes):
-            found.notes.setdefault(note, []).append(name)
-        found.images.setdefault(draft.image, []).append(name)
+            preflight.notes.setdefault(note, []).append(name)
+        preflight.images.setdefault(draft.image, []).append(name)
 
 
 def _draft(item: Item, tree: Path | None, format_name: str, wants: Wants) -> tuple[Draft, str]:
-    """What a row or directory means, and the name of its format. Raises `RowError`."""
+    """The draft of a row or directory, and the name of its format. Raises `RowError`."""
     if tree is not None:
         return registry.DIRECTORIES[format_name].draft(tree, wants), format_name
     if item.row is None:
@@ -289,6 +328,7 @@ def _draft(item: Item, tree: Path | None, format_name: str, wants: Wants) -> tup
 
 
 def _check_patches(draft: Draft) -> None:
+    """Raise `RowError` where git can never take a diff of the draft."""
     for column, content in (
         ("patch", draft.entry_patch or draft.oracle_patch),
         ("test_patch", draft.tests_patch),
@@ -298,7 +338,7 @@ def _check_patches(draft: Draft) -> None:
             raise RowError(column, "; ".join(problems[:3]))
 
 
-@lru_cache(maxsize=256)  # most rows of a panel run the same
+@lru_cache(maxsize=256)  # most rows of a panel have the same command
 def _no_junit(framework: str, command: str | tuple[str, ...], junit: tuple[str, ...]) -> str:
     """Why a command writes no JUnit; empty where it does."""
     try:
@@ -309,16 +349,16 @@ def _no_junit(framework: str, command: str | tuple[str, ...], junit: tuple[str, 
 
 
 def look_for_images(found: Preflight, tags: Iterable[str] | EngineError) -> None:
-    """Complete a pre-flight with the images that an engine holds, or with why it could not be asked."""
+    """Complete a pre-flight with the images that the engine lacks. `tags`: its images, or why no engine answered."""
     if isinstance(tags, RepairError):
         found.engine = tags.message
         return
-    here = frozenset(tags)
-    found.missing_images = sorted(image for image in found.images if spelt_out(image) not in here)
+    present = frozenset(tags)
+    found.missing_images = sorted(image for image in found.images if spelt_out(image) not in present)
 
 
 def keep(panel: Path, document: Mapping[str, Any]) -> None:
-    """Write the whole pre-flight into a panel's own place, which git leaves alone. Raises `StoreError`."""
+    """Write the whole pre-flight into the panel's `.repair`, which git ignores. Raises `StoreError`."""
     file = panel / KEPT
     with written(file):
         file.parent.mkdir(exist_ok=True)
@@ -327,6 +367,6 @@ def keep(panel: Path, document: Mapping[str, Any]) -> None:
 
 
 def lengths(numbers: Sequence[int]) -> Mapping[str, int | float]:
-    """Fewest, middle and most of some list lengths."""
+    """The smallest, the middle and the largest of some list lengths, by name."""
     median = statistics.median(numbers)
     return {"fewest": min(numbers), "median": int(median) if median == int(median) else median, "most": max(numbers)}

@@ -1,4 +1,4 @@
-"""The foreign formats, by name, and which of them a row or a directory is of."""
+"""The foreign formats by name, and the choice of the format that a row or a directory is of."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIRECTORIES: Mapping[str, DirectoryFormat] = {
     "swe-bench-5-repo": swebench_repo.FORMAT,
     "harbor": harbor.FORMAT,
 }
-# Columns that a format is known by and that a task can do without.
+# Columns by which a format is recognised, and which a task does not need.
 KNOWN_BY: Mapping[str, tuple[str, ...]] = {
     "swe-bench": ("base_commit", "problem_statement", "environment_setup_commit"),
     "swe-bench-5": ("log_parser",),
@@ -48,7 +48,10 @@ AUTO = "auto"
 
 
 def of_row(row: Row, name: str) -> RowFormat:
-    """The format of a row: the named one, or with `auto` the one that fits. Raises `RowError` unless one does."""
+    """The format of a row: the named one, or with `auto` the one that fits.
+
+    Raises `RowError` where no format fits, or several do.
+    """
     if name in DIRECTORIES:
         raise RowError("", f"tasks of {name} are directories, and this is a row")
     if name != AUTO:
@@ -66,12 +69,12 @@ def of_row(row: Row, name: str) -> RowFormat:
 
 
 def _nearest(row: Row) -> str:
-    """What to say of the one format that would take a row though it lacks columns by which it is known."""
+    """The end of a message: the only format that takes a row without the columns in `KNOWN_BY`. Empty without one."""
     near = []
-    said = {column: value for column, value in row.items() if value is not None}
+    values = {column: value for column, value in row.items() if value is not None}
     for known, columns in KNOWN_BY.items():
-        missing = [column for column in columns if column not in said]
-        if ROWS[known].fits({**said, **dict.fromkeys(missing, "")}) and _is_task(row, ROWS[known]):
+        missing = [column for column in columns if column not in values]
+        if ROWS[known].fits({**values, **dict.fromkeys(missing, "")}) and _is_task(row, ROWS[known]):
             near.append((known, missing))
     if len(near) != 1:
         return ""
@@ -88,19 +91,22 @@ def _is_task(row: Row, known: RowFormat) -> bool:
 
 
 def of_directory(path: Path, name: str) -> tuple[DirectoryFormat, list[Path]] | None:
-    """The format of a directory and its task directories; None where it holds none."""
-    found = []
+    """The format of a directory and its task directories; None where it holds none.
+
+    Raises `UsageError` where it holds tasks of several formats.
+    """
+    matches = []
     for known in DIRECTORIES.values():
         if name in (AUTO, known.name):
             tasks = list(known.tasks(path))
-            found += [(known, tasks)] if tasks else []
-    if len(found) > 1:
-        names = " and ".join(known.name for known, _ in found)
+            matches += [(known, tasks)] if tasks else []
+    if len(matches) > 1:
+        names = " and ".join(known.name for known, _ in matches)
         raise UsageError(f"{path} holds tasks of {names}", "say which with --format")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def check_name(name: str) -> None:
-    """Raise `UsageError` unless `name` is a format's, or `auto`."""
+    """Raise `UsageError` unless `name` is the name of a foreign format, or `auto`."""
     if name not in (AUTO, *ROWS, *DIRECTORIES):
         raise UsageError(f"there is no format {name}", f"one of {', '.join((AUTO, *ROWS, *DIRECTORIES))}")

@@ -1,7 +1,7 @@
-"""Where an imported task came from: `source.json` beside its task.json, and `source/` for what is no JSON row.
+"""Where an imported task came from: `source.json` next to its task.json, and `source/` for what is not a JSON row.
 
-source.json ends in the row as it came, byte for byte; `source/` holds the row of a Parquet file, or the whole task
-directory. So a column that `repair` has no use for is there for the way back.
+source.json ends in the row as it came, byte for byte. `source/` holds the row of a Parquet file, or the whole task
+directory. So an export can give back columns that `repair` does not use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Put = Callable[[str, Mapping[str, bytes]], None]
 SCHEMA = 1  # 1: the first
 PARQUET_ROW = "row.parquet"
 JSON_BLANKS = b" \t\n\r"
-# What git does with a task directory that holds its files, at whatever depth.
+# What git does with a task directory that holds a file of this name, at any depth.
 GIT_NOTES = {
     ".gitignore": "holds .gitignore: git leaves files of it out unless they are added with -f",
     ".gitattributes": "holds .gitattributes: git may change line ends below it, "
@@ -39,9 +39,15 @@ GIT_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a task remembers: its format, what it came in, the file and row number, and the sha256 of what came.
+    """What an imported task keeps of its source.
 
-    `directory` is the task's `source/`, `beside` the files of all tasks of that source, by path.
+    `format`: the format's name.
+    `container`: what the task came in.
+    `file`: the file of rows or the task directory, as a path below what was imported.
+    `number`: the number of the row or task directory, from 1.
+    `sha256`: the digest of the row or task directory as it came, in hexadecimal.
+    `directory`: the task's `source/`.
+    `beside`: the content of the files that belong to all tasks of that source, by path.
     """
 
     format: str
@@ -53,14 +59,14 @@ class Source:
     beside: Mapping[str, bytes] = field(default_factory=dict)
 
     def row(self) -> bytes:
-        """The bytes of the row; a one-row file for Parquet."""
+        """The bytes of the row; for Parquet, those of a file that holds this row alone."""
         if self.container is Container.PARQUET:
             return read_bytes(self.directory / PARQUET_ROW)
         return _parts(self.directory.with_name(SOURCE))["row"].encode()
 
 
 def task_document(draft: Draft) -> dict[str, Any]:
-    """The task.json of a draft. Raises `RowError` where it would not load."""
+    """The task.json of a draft as a JSON object. Raises `RowError` where it would not load."""
     _check_ids("FAIL_TO_PASS", draft.f2p)
     _check_ids("PASS_TO_PASS", draft.p2p)
     document: dict[str, Any] = {"instance_id": draft.instance_id, "image": draft.image}
@@ -77,7 +83,7 @@ def task_document(draft: Draft) -> dict[str, Any]:
 
 
 def _as_lines(document: Mapping[str, Any]) -> bytes:
-    """ASCII JSON with a key a line, and a list that is long with an item a line."""
+    """ASCII JSON with one key per line. A list that is too long for a line has one item per line."""
     lines = []
     for key, value in document.items():
         text = _encode(value)
@@ -92,10 +98,10 @@ _encode_lines = json.JSONEncoder(separators=(",\n  ", ": ")).encode
 
 
 def _check_ids(name: str, ids: Sequence[str]) -> None:
-    """Raise `RowError` for the first id that no list may hold; all are looked at together first."""
-    together = "\0".join(ids)
-    one_line_each = together.count("\0") == max(0, len(ids) - 1) and "\n" not in together
-    if one_line_each and is_encodable(together) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
+    """Raise `RowError` for the first id that no list may hold. A fast check of all ids as one text comes first."""
+    text = "\0".join(ids)
+    one_line_each = text.count("\0") == max(0, len(ids) - 1) and "\n" not in text
+    if one_line_each and is_encodable(text) and all(ids) and max(map(len, ids), default=0) <= MAX_ID:
         return
     for number, test in enumerate(ids, 1):
         if not can_be_listed(test) or not is_encodable(test):
@@ -105,15 +111,16 @@ def _check_ids(name: str, ids: Sequence[str]) -> None:
 def write(
     panel: Path, draft: Draft, format_name: str, item: Item, tree: Path | None, put: Put = write_directory
 ) -> tuple[str, ...]:
-    """Write one task with its source; `tree` is the task directory that it came from, where it is one.
+    """Write one task with its source. Raises `RowError`, and then leaves nothing of the task.
 
-    `put` makes the directory of a JSON row's task, at once or later. Returns what is to be known of the task before it
-    goes into git. Raises `RowError` before anything is written.
+    `tree`: the task directory that the task came from; None where it came from a row.
+    `put`: makes the directory of a JSON row's task, at once or later.
+    Returns notes on what git does with the files of the task.
     """
     if problem := name_problem(draft.instance_id):
         raise RowError("instance_id", problem)
     task = _as_lines(task_document(draft))
-    # what stands around a row is none of it, and `Source.row` could not tell it from source.json's own
+    # the blanks around a row are not part of it: `Source.row` could not tell them from those of source.json
     raw = item.raw if item.container is Container.PARQUET else item.raw.strip(JSON_BLANKS)
     digest, notes = (sha256(raw), ()) if tree is None else _checked(tree)
     source = {
@@ -138,8 +145,8 @@ def write(
     if is_json:
         files[SOURCE] = (files[SOURCE] or b"").removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
     directory = panel / draft.instance_id
-    given = {name: content for name, content in files.items() if content is not None}
-    (put if is_json else write_directory)(str(directory), given)
+    contents = {name: content for name, content in files.items() if content is not None}
+    (put if is_json else write_directory)(str(directory), contents)
     if tree is not None:
         _copy(tree, directory)
     elif not is_json:
@@ -148,6 +155,10 @@ def write(
 
 
 def _copy(tree: Path, directory: Path) -> None:
+    """Copy a task directory to the task's `source/`, and what builds its image to the task's environment/.
+
+    Raises `RowError`, and then leaves nothing of the task.
+    """
     try:
         shutil.copytree(tree, directory / SOURCE_FOLDER)
         if (tree / "environment" / "Dockerfile").is_file():
@@ -158,11 +169,11 @@ def _copy(tree: Path, directory: Path) -> None:
 
 
 def _checked(tree: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a task directory, and what git does with it.
+    """The digest of a task directory, and notes on what git does with its files.
 
-    Raises `RowError` naming what is no plain file, and what git cannot keep.
+    Raises `RowError` that names a path which is not a plain file, or which git cannot keep.
     """
-    seen = set()
+    names = set()
     for path in sorted(tree.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise RowError(path.relative_to(tree).as_posix(), "is a link or no plain file: put the file itself there")
@@ -171,15 +182,18 @@ def _checked(tree: Path) -> tuple[str, tuple[str, ...]]:
             raise RowError(
                 path.relative_to(tree).as_posix(), "cannot be kept in git: remove it, or put an archive in its place"
             )
-        seen.add(name)
+        names.add(name)
     try:
-        return tree_digest(tree) or "", tuple(note for name, note in GIT_NOTES.items() if name in seen)
+        return tree_digest(tree) or "", tuple(note for name, note in GIT_NOTES.items() if name in names)
     except UsageError as err:
         raise RowError("", err.message) from None
 
 
 def read(directory: Path) -> Source | None:
-    """The source of a task directory; None where it was not imported. Raises `UsageError` where it is not whole."""
+    """Read the source of a task directory; None where the task was not imported.
+
+    Raises `UsageError` where the source is not what the import wrote.
+    """
     file = directory / SOURCE
     if not file.exists():
         return None
@@ -199,15 +213,15 @@ def read(directory: Path) -> Source | None:
         known = registry.DIRECTORIES if source.container is Container.DIRECTORY else registry.ROWS
         if source.format not in known:
             raise UsageError(f"{file}: there is no format {source.format!r} of this kind", "was it a later version's?")
-        now = tree_digest(source.directory) if source.container is Container.DIRECTORY else sha256(source.row())
+        digest = tree_digest(source.directory) if source.container is Container.DIRECTORY else sha256(source.row())
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as err:
         raise UsageError(f"{file} is not what an import wrote ({type(err).__name__}: {err})", "import again") from None
-    if now != source.sha256:
+    if digest != source.sha256:
         raise UsageError(f"the source of {directory} is not what was imported", "restore it, or import again")
     return source
 
 
 def _parts(file: Path) -> dict[str, str]:
-    """The values of a source.json by key, each as the text that it is."""
+    """The values of a source.json by key, each as its JSON text."""
     text = read_bytes(file).decode()
     return {key: text[slice(*span)] for key, _, span in members(text)}

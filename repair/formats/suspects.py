@@ -1,6 +1,6 @@
-"""Ids that cannot be what they should be, seen without running anything. Pure.
+"""Listed ids that look wrong before anything runs, such as a path of the builder's machine. Pure.
 
-Nothing is dropped for it: the controls decide. It tells a builder early what the lists were minted from.
+An import warns of them and drops none of them: the controls decide. So a builder learns early how the lists were made.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _HOST_SIGNS = (*(f"/{name}/" for name in _HOSTS), ":\\")
 
 
 def of(f2p: Iterable[str], p2p: Iterable[str], *, node_ids: bool) -> Iterator[tuple[Suspect, str]]:
-    """Each suspect id with what is wrong with it, once a list; `node_ids` says that they should be pytest's."""
+    """Each suspect id with what is wrong with it. `node_ids`: the ids should be pytest's node ids."""
     lists = (list(f2p), list(p2p))
     sets = (set(lists[0]), set(lists[1]))
-    for ids, once in zip(lists, sets, strict=True):
-        if len(once) < len(ids):
+    for ids, distinct in zip(lists, sets, strict=True):
+        if len(distinct) < len(ids):
             for test, times in Counter(ids).items():
                 if times > 1:
                     yield Suspect.TWICE, test
     for test in sorted(sets[0] & sets[1]):
         yield Suspect.BOTH, test
-    every = sets[0] | sets[1]
-    together = "\n".join(every)  # most lists hold none of these: one look for all ids
-    logged = "%]" in together or any(sign in together for sign in _HOST_SIGNS)
-    # of the others those that are worth a closer look, without a call for each of a large panel's ids
-    odd = every if logged else [t for t in every if "::" not in t or ("[" in t and t[-1] != "]") or t != t.strip()]
+    union = sets[0] | sets[1]
+    text = "\n".join(union)  # most lists hold no such sign, so one search covers all ids
+    logged = "%]" in text or any(sign in text for sign in _HOST_SIGNS)
+    # without a sign only odd ids need a closer look; a call for each id of a large panel takes too long
+    odd = union if logged else [t for t in union if "::" not in t or ("[" in t and t[-1] != "]") or t != t.strip()]
     for test in sorted(odd):
         kind = _kind(test, node_ids=node_ids)
         if kind is not None:

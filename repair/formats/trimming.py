@@ -1,4 +1,4 @@
-"""An imported task as it would be exported: its directory with trimmed lists, and its own verifier on these."""
+"""An imported task as an export gives it: its source with trimmed lists, and its own verifier on a trimmed copy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from repair.formats.source import read as read_source
 from repair.model import Task, Verifier
 from repair.panel.read import SOURCE, SOURCE_FOLDER
 
-LISTS_ONLY = Wants(image_template="any", test_cmd="true")  # where a row says no image or command
-Gone = tuple[frozenset[str], frozenset[str]]  # dropped F2P and P2P
+LISTS_ONLY = Wants(image_template="any", test_cmd="true")  # for a row without an image or a command
+Gone = tuple[frozenset[str], frozenset[str]]  # the ids that are dropped of F2P and of P2P
 
 
 def column_changes(
     known: RowFormat, gone: Gone, edit: Callable[[Any, lists.Goes], Any]
 ) -> dict[str, Callable[[Any], Any]]:
-    """How the list columns of a row change, each by a function of its value; `edit` takes out what goes."""
+    """For each list column of a row the function that trims its value; empty where nothing is dropped.
+
+    `edit` takes a value and a test of its items, and gives the value without the items that the test is true of.
+    """
 
     def changed(ids: frozenset[str]) -> Callable[[Any], Any]:
         return lambda value: edit(value, lambda item: isinstance(item, str) and known.plain(item) in ids)
@@ -43,21 +46,21 @@ def column_changes(
 
 
 def row_of(source: Source) -> Row:
-    """The values of an imported row."""
+    """The values of an imported row, by column."""
     raw = source.row()
     row: Row = parquet.values(raw) if source.container is Container.PARQUET else json.loads(raw)
     return row
 
 
 def check_unchanged(task: Task, source: Source) -> tuple[str, ...]:
-    """Read an imported task's source again; the keys of task.json, and the instruction, that it does not say.
+    """Compare an imported task with its source: the keys of task.json that differ, and the instruction if it does.
 
-    Raises `UsageError` where the task has another name, other lists or other patches than its source, which would
-    bring the old ones back.
+    Raises `UsageError` where the task has another name, other lists or other patches than its source: an export of the
+    source would bring the old ones back.
     """
     draft, is_whole = _drafted(source)
     where = f"{SOURCE_FOLDER}/" if source.container in (Container.DIRECTORY, Container.PARQUET) else SOURCE
-    # a directory that says no id has its name from its place, and here all are `source`
+    # a directory without an id in its files has the name of its place, and the place of each source is `source`
     name = Path(source.file).name if draft.instance_id == source.directory.name else draft.instance_id
     if name != task.instance_id:
         raise UsageError(
@@ -83,7 +86,7 @@ def check_unchanged(task: Task, source: Source) -> tuple[str, ...]:
 
 
 def _drafted(source: Source) -> tuple[Draft, bool]:
-    """What a source means, and whether that is without wishes: some rows say no command or image."""
+    """The draft of a source, and whether the source alone gives it. Some rows have no command or image."""
     for wants in (Wants(), LISTS_ONLY):
         try:
             if source.container is Container.DIRECTORY:
@@ -95,20 +98,24 @@ def _drafted(source: Source) -> tuple[Draft, bool]:
 
 
 def _changed_keys(task: Task, draft: Draft, *, is_whole: bool) -> tuple[str, ...]:
+    """The keys of task.json, and the instruction, that differ from a draft.
+
+    Where the draft is not whole, the keys that the user set at the import do not count.
+    """
     now: dict[str, Any] = json.loads((task.directory / "task.json").read_bytes().decode("utf-8-sig"))
     before = json.loads(json.dumps({"image": draft.image, "base_commit": draft.base_commit, **draft.runtime}))
-    wished = set() if is_whole else {"image", "test_cmd", "framework", "select"}
+    requested = set() if is_whole else {"image", "test_cmd", "framework", "select"}
     lists_and_name = {"instance_id", "FAIL_TO_PASS", "PASS_TO_PASS"}
-    keys = {key for key in {*now, *before} if now.get(key) != before.get(key)} - wished - lists_and_name
+    keys = {key for key in {*now, *before} if now.get(key) != before.get(key)} - requested - lists_and_name
     file = task.directory / "instruction.md"
-    said = file.read_bytes() if file.is_file() else b""
-    if said != draft.instruction.encode("utf-8", "backslashreplace"):
+    instruction = file.read_bytes() if file.is_file() else b""
+    if instruction != draft.instruction.encode("utf-8", "backslashreplace"):
         keys.add("instruction.md")
     return tuple(sorted(keys))
 
 
 def stale_columns(row: Row, known: RowFormat, gone: Gone) -> tuple[str, ...]:
-    """The columns that count the ids of a list of which some are dropped, or whose commands still name one of these."""
+    """The columns of a row that drops make wrong: counts of a list that lost ids, commands that name a dropped id."""
     f2p, p2p = gone
     lists_of = ((known.f2p, f2p), (known.p2p, p2p))
     sizes = {_size(row.get(column)) for columns, ids in lists_of if ids for column in columns} - {None}
@@ -123,14 +130,14 @@ _COUNT = re.compile(r"(?:n|num|number|count|len)_?(?:of_)?.*(?:pass|p2p|f2p).*",
 
 def _size(value: Any) -> int | None:
     try:
-        found = lists.parsed(value, "") if isinstance(value, str) else value
+        items = lists.parsed(value, "") if isinstance(value, str) else value
     except RowError:
         return None
-    return len(found) if isinstance(found, list | tuple | dict) else None
+    return len(items) if isinstance(items, list | tuple | dict) else None
 
 
 def repo_of(source: Source) -> str | None:
-    """The repo, as "owner/name", that an imported row names; None where it names none."""
+    """The repo that an imported row names, as "owner/name"; None where it names none."""
     if source.container is Container.DIRECTORY:
         return None
     row = row_of(source)
@@ -141,12 +148,15 @@ def repo_of(source: Source) -> str | None:
 
 
 def on_one_line(row: str) -> str:
-    """The text of a JSON object without line ends, which no string in it can hold."""
+    """The text of a JSON object on one line. Line ends stand between its parts only: a JSON string cannot hold one."""
     return re.sub(r"[ \t]*[\r\n][ \t\r\n]*", " ", row) if re.search(r"[\r\n]", row) else row
 
 
 def copy_directory(source: Source, known: DirectoryFormat, gone: Gone, record: str | None, target: Path) -> None:
-    """Copy an imported task directory to `target`, with the files that the drops change. Raises `UsageError`."""
+    """Copy an imported task directory to `target`, with its lists trimmed. Raises `UsageError`.
+
+    `record`: the digest of the task's repair.json, which the copy may name; None without one.
+    """
     try:
         changed = known.trimmed(source.directory, *gone, record)
     except RowError as err:
@@ -157,20 +167,24 @@ def copy_directory(source: Source, known: DirectoryFormat, gone: Gone, record: s
 
 
 def verifier_of(directory: Path, gone: Gone, kept: tuple[str, ...]) -> Verifier:
-    """The own verifier of an imported task, on its repaired copy. Raises `UsageError` where it has none."""
+    """The own verifier of an imported task, on a trimmed copy. `kept` are the ids that stay.
+
+    Raises `UsageError` where the task has no verifier of its own.
+    """
     source = read_source(directory)
-    found = None
+    verifier = None
     if source is not None:
         try:
-            found = _verifier(source, gone, kept)
+            verifier = _verifier(source, gone, kept)
         except RowError as err:
             raise UsageError(f"{source.directory}: {err}", "mend it, or run without --verifier own") from None
-    if found is None:
+    if verifier is None:
         raise UsageError(f"{directory.name} has no verifier of its own", "run without --verifier own")
-    return found
+    return verifier
 
 
 def _verifier(source: Source, gone: Gone, kept: tuple[str, ...]) -> Verifier | None:
+    """The own verifier of a source; None where it has none. Raises `RowError` or `UsageError`."""
     if source.container is not Container.DIRECTORY:
         rows = registry.ROWS[source.format]
         return None if rows.verifier is None else rows.verifier(row_of(source), kept)
