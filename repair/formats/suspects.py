@@ -1,6 +1,6 @@
 """Listed ids that look wrong before anything runs, such as a path of the builder's machine. Pure.
 
-An import warns of them and drops none of them: the controls decide. So a builder learns early how the lists were made.
+An import warns of them and drops none of them: the controls decide. The warnings show how the lists were made.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Foreign files as rows and values: JSON, Parquet, lists as text."""
+"""Foreign files as rows and values: JSON, Parquet, and lists in texts."""

@@ -1,6 +1,6 @@
-"""JSON as text: where its parts stand, and a document with some list items taken out and all else as it came.
+"""JSON as text: where its parts stand, and how some items leave a list while all else stays as it came.
 
-Foreign rows are never written anew: numbers, escapes, blanks and the order of keys stay what somebody else chose.
+`repair` never formats a foreign row: numbers, escapes, blanks and the order of keys stay as their author wrote them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
 
-Span = tuple[int, int]
+Span = tuple[int, int]  # where a part begins and ends, in characters
 
 
 def elements(text: str) -> Iterator[tuple[Any, Span]]:
-    """The items of the array that a text is, each with its span. Raises `ValueError` where it is no array alone."""
+    """The items of an array, each with its span. Raises `ValueError` where the text is not exactly one array."""
     at = _expect(text, 0, "[")
     more = text[at : at + 1] != "]"
     while more:
@@ -32,7 +32,10 @@ def elements(text: str) -> Iterator[tuple[Any, Span]]:
 
 
 def members(text: str) -> Iterator[tuple[str, Span, Span]]:
-    """The keys of the object that a text is, with the spans of the whole member and of its value."""
+    """The keys of an object, each with the spans of the whole member and of its value.
+
+    Raises `ValueError` where the text is not an object.
+    """
     at = _expect(text, 0, "{")
     if text[at : at + 1] == "}":
         return
@@ -50,12 +53,13 @@ def members(text: str) -> Iterator[tuple[str, Span, Span]]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    """The place behind the blanks that begin at `at`."""
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
 
 
 def _expect(text: str, at: int, what: str) -> int:
-    """The place behind `what` and the blanks around it."""
+    """The place behind `what` and the blanks around it. Raises `ValueError` where something else is at `at`."""
     at = _skip(text, at)
     if text[at : at + 1] != what:
         raise ValueError(f"expected {what!r} at character {at}")
@@ -63,7 +67,10 @@ def _expect(text: str, at: int, what: str) -> int:
 
 
 def replace_values(row: str, change: Mapping[str, Callable[[str], str]]) -> str:
-    """The object with the values of some keys changed, each by a function of the value's text."""
+    """The text of an object with the values of some keys changed. `change` holds functions of a value's text, by key.
+
+    Raises `ValueError` where `row` is not an object.
+    """
     pieces, done = [], 0
     for key, _, (begin, end) in members(row):
         if key in change:
@@ -73,9 +80,9 @@ def replace_values(row: str, change: Mapping[str, Callable[[str], str]]) -> str:
 
 
 def staying(text: str, items: Sequence[tuple[Span, bool]]) -> list[Span]:
-    """The parts of a list's text that are left when items go; each item comes with whether it stays.
+    """The spans of a list's text that stay when items go. `items` holds the span of each item, and whether it stays.
 
-    Separators stay as they are: that before an item goes with it.
+    An item goes with the separator before it. The other separators stay as they are.
     """
     if all(stays for _, stays in items):
         return [(0, len(text))]
@@ -91,11 +98,12 @@ def staying(text: str, items: Sequence[tuple[Span, bool]]) -> list[Span]:
     return [*spans, tail]
 
 
+# One character of a JSON string as its text spells it; a surrogate pair is one character.
 _PIECE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 
 
 def string_parts(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Parts of what a JSON string holds as parts of its text, however it escapes them; the quotes are among them."""
+    """Spans of the value of a JSON string as spans of its text, whatever it escapes. The two quotes are among them."""
     first, last = text.index('"') + 1, text.rindex('"')
     places = list(accumulate(map(len, _PIECE.findall(text, first, last)), initial=first))
     return [(0, first), *((places[begin], places[end]) for begin, end in spans), (last, len(text))]

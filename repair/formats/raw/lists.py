@@ -1,7 +1,7 @@
-"""List columns of foreign rows: real lists, JSON text, Python-repr text, or objects keyed by test.
+"""List columns of foreign rows: real lists, JSON texts, Python-repr texts, or objects keyed by test.
 
-Never evaluated: a text is read as JSON, then as a Python literal. What is neither is an error, and so is a list that
-is absent; an empty list is data.
+No text is evaluated: it is read as JSON, or else as a Python literal. A text that is neither is an error, and so is an
+absent list. An empty list is data.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from repair.formats.raw.json_text import Span, elements, members, staying, strin
 
 
 def read(value: Any, field: str) -> tuple[str, ...]:
-    """The ids of a list column, in their order. Raises `RowError` that names `field`."""
+    """The ids of a list column, in their order. Raises `RowError`, with the field `field`."""
     if value is None:
         raise RowError(field, "is missing; an empty list would be []")
-    found = parsed(value, field) if isinstance(value, str) else value
-    if isinstance(found, dict):
-        found = list(found)
-    if not isinstance(found, list | tuple) or not {str}.issuperset(map(type, found)):
+    items = parsed(value, field) if isinstance(value, str) else value
+    if isinstance(items, dict):
+        items = list(items)
+    if not isinstance(items, list | tuple) or not {str}.issuperset(map(type, items)):
         raise RowError(field, f"expected a list of test ids, found {_shown(value)}")
-    return tuple(found)
+    return tuple(items)
 
 
 def parsed(text: str, field: str) -> Any:
-    """What a text column holds as JSON or as a Python literal. Raises `RowError` where it is neither."""
+    """The value of a text column, as JSON or as a Python literal. Raises `RowError` where it is neither."""
     try:
         return json.loads(text)
     except ValueError:
@@ -40,29 +40,29 @@ def parsed(text: str, field: str) -> Any:
         raise RowError(field, "is nested too deeply") from None
     try:
         tree = ast.parse(text.strip(), mode="eval")
-        found = ast.literal_eval(tree)
+        value = ast.literal_eval(tree)
         strings = sum(isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) for node in ast.walk(tree))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         raise RowError(field, f"is neither JSON nor a Python literal: {_shown(text)}") from None
-    # Python joins strings that nothing parts: a list that numpy prints would be one id
+    # Python joins strings without a comma between them, so a list as numpy prints it would be one id
     if sum(1 for _ in _STRING.finditer(text)) != strings:
         raise RowError(field, f"holds strings without a comma between them, as numpy prints lists: {_shown(text)}")
-    return found
+    return value
 
 
 _STRING = re.compile(
     r"""'{3}(?:[^\\]|\\.)*?'{3}|"{3}(?:[^\\]|\\.)*?"{3}|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\"""", re.DOTALL
 )
-Goes = Callable[[Any], bool]  # does an item of a list column go?
+Goes = Callable[[Any], bool]  # whether an item of a list column goes
 
 
 def without(value: str, goes: Goes) -> str:
-    """The JSON text of a list column without some items, everything else as it came."""
+    """The JSON text of a list column without the items that go; everything else is as it came."""
     return _join(value, _staying(value, goes)) if value.lstrip()[:1] in ("[", "{", '"') else value
 
 
 def text_without(text: str, goes: Goes) -> str:
-    """A list that is itself a text, JSON or Python repr, without some items; another text as it is."""
+    """A list as a text, JSON or Python repr, without the items that go. A text that is not a list stays as it is."""
     return _join(text, _staying(text, goes))
 
 
@@ -71,7 +71,7 @@ def _join(text: str, spans: Sequence[Span]) -> str:
 
 
 def _staying(text: str, goes: Goes) -> list[Span]:
-    """The parts of a text that stay when some items of the list that it is go."""
+    """The spans of a list's text that stay when items go. Of a text that is not a list all stays."""
     try:
         value = json.loads(text)
         if isinstance(value, list):
@@ -89,7 +89,7 @@ def _staying(text: str, goes: Goes) -> list[Span]:
 
 
 def value_without(value: Any, goes: Goes) -> Any:
-    """A list column's value, of whatever type, without some items."""
+    """The value of a list column, of any type, without the items that go."""
     if isinstance(value, str):
         return text_without(value, goes)
     if isinstance(value, dict):
@@ -100,7 +100,7 @@ def value_without(value: Any, goes: Goes) -> Any:
 
 
 def _literal_staying(text: str, goes: Goes) -> list[Span]:
-    """The same of a Python display: a list, tuple, set or dict. Raises `ValueError` where it is none."""
+    """As `_staying`, for the text of a Python list, tuple, set or dict. Raises `ValueError` for another text."""
     stripped = text.strip()
     body = ast.parse(stripped, mode="eval").body
     place = _Places(stripped, len(text) - len(text.lstrip()))
@@ -121,7 +121,7 @@ def _literal_staying(text: str, goes: Goes) -> list[Span]:
 
 
 class _Places:
-    """Where the nodes of a parsed text stand in it, in characters; `shift` is what was stripped before it."""
+    """Where the nodes of a parsed text stand, in characters. `shift`: number of blanks stripped off its beginning."""
 
     def __init__(self, text: str, shift: int) -> None:
         self.lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
@@ -136,14 +136,14 @@ class _Places:
     def end(self, node: ast.expr) -> int:
         return self._at(node.end_lineno or 0, node.end_col_offset or 0)
 
-    def _at(self, line: int, column: int) -> int:  # columns count bytes of UTF-8
+    def _at(self, line: int, column: int) -> int:  # `column` counts bytes of UTF-8
         text = self.lines[line - 1]
         if not text.isascii():
             column = bisect_left(self._bytes_before(line), column)
         return self.starts[line - 1] + column
 
     def _bytes_before(self, line: int) -> Sequence[int]:
-        """How many bytes of a line stand before each of its characters, and before its end."""
+        """The numbers of bytes of a line before each of its characters, and before its end."""
         if line not in self.offsets:
             sizes = (len(character.encode("utf-8", "surrogatepass")) for character in self.lines[line - 1])
             self.offsets[line] = tuple(accumulate(sizes, initial=0))

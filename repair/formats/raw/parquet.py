@@ -1,6 +1,6 @@
-"""Parquet files of rows; the only importer of pyarrow, which is an extra: `pip install 'repair-panel[parquet]'`.
+"""Parquet files of rows. Only this module imports pyarrow, which is an extra: `pip install 'repair-panel[parquet]'`.
 
-A task keeps its row as a Parquet file of one row, so that types, dictionaries and the schema's metadata come back.
+A task keeps its row as a Parquet file of one row. So an export gives types, dictionaries and schema metadata back.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 from repair.errors import UsageError
 from repair.formats.base import RowError
 
-BATCH = 200
+BATCH = 200  # rows that are read at once
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    """pyarrow and pyarrow.parquet. Raises `UsageError` where they are not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -29,7 +30,7 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
 
 
 def rows(file: Path) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
-    """Each row as a Parquet file of its own and as values. Raises `UsageError` where the file cannot be read."""
+    """Each row of a file, as a Parquet file of this row and as values. Raises `UsageError` where it cannot be read."""
     arrow, parquet = _pyarrow()
     try:
         source = parquet.ParquetFile(file)
@@ -42,7 +43,7 @@ def rows(file: Path) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
 
 
 def _values(arrow: ModuleType, table: Any) -> list[Mapping[str, Any]]:
-    """The rows of a table; a column that Python cannot hold as it is comes as text, or as None."""
+    """The rows of a table, as values by column. A column that Python cannot hold is texts, or else None."""
     columns = {name: _column(arrow, table.column(name)) for name in table.column_names}
     return [{name: column[number] for name, column in columns.items()} for number in range(table.num_rows)]
 
@@ -51,7 +52,7 @@ def _column(arrow: ModuleType, column: Any) -> list[Any]:
     for as_text in (False, True):
         try:
             values: list[Any] = (column.cast(arrow.string()) if as_text else column).to_pylist()
-        except (arrow.ArrowException, ValueError, TypeError, OverflowError):  # nanoseconds, far dates
+        except (arrow.ArrowException, ValueError, TypeError, OverflowError):  # such as nanoseconds and far dates
             continue
         return values
     return [None] * len(column)
@@ -64,15 +65,15 @@ def _bytes(parquet: ModuleType, table: Any) -> bytes:
 
 
 def values(raw: bytes) -> Mapping[str, Any]:
-    """The values of a one-row file."""
+    """The values of a Parquet file of one row, by column."""
     arrow, parquet = _pyarrow()
     return _values(arrow, parquet.read_table(io.BytesIO(raw)))[0]
 
 
 def joined(files: Iterable[tuple[bytes, Mapping[str, Callable[[Any], Any]]]]) -> bytes:
-    """One file of many one-row files, in order, each with the values of some columns changed.
+    """One Parquet file of files of one row, in order. Each comes with functions that change its values, by column.
 
-    Raises `UsageError` where their schemas differ, `RowError` where a column cannot hold its changed value.
+    Raises `UsageError` where the schemas differ, and `RowError` where a column cannot hold its changed value.
     """
     arrow, parquet = _pyarrow()
     tables: list[Any] = []
@@ -90,6 +91,7 @@ def joined(files: Iterable[tuple[bytes, Mapping[str, Callable[[Any], Any]]]]) ->
 
 
 def _changed(arrow: ModuleType, table: Any, name: str, new: Callable[[Any], Any]) -> Any:
+    """A table of one row with the value of one column changed. Raises `RowError` where the column cannot hold it."""
     place = table.column_names.index(name)
     field = table.schema.field(place)
     before = table.column(place).to_pylist()[0]

@@ -1,7 +1,7 @@
-"""Rows from files: JSON, JSON lines and Parquet, one at a time, each with the text that it came as.
+"""Rows from files of JSON, JSON lines and Parquet, one at a time, each with its bytes as they came.
 
-JSON lines stream, however long the file is. A row that cannot be read is an item with a problem, so that none is
-lost without a word; a file that is none of these is a `UsageError`.
+JSON lines stream, however long the file is. A row that cannot be read is an item with a problem, so that an import
+reports it. A file of another kind is a `UsageError`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from repair.errors import UsageError
 from repair.formats.raw.json_text import elements
 from repair.text import cut
 
-MAX_ROW = 256 << 20
-MAX_JSON = 2 << 30  # of a file that has to be held as a whole
+MAX_ROW = 256 << 20  # bytes of a line of JSON lines
+MAX_JSON = 2 << 30  # bytes of a JSON file, which memory has to hold as a whole
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet")
 OF_ROWS = ("instance_id", "patch", "fix_patch", "parsed_commit_content")  # each row has one of these columns
 
@@ -36,9 +36,14 @@ class Container(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One row: where it stands, its bytes as they came (Parquet: a file of this row), and what they say.
+    """One row or task directory.
 
-    `row` is None where that cannot be read, and `problem` says why.
+    `container`: what it came in.
+    `file`: name of the file or directory.
+    `number`: which row it is, from 1; of JSON lines, the line.
+    `raw`: the bytes of the row as they came; for Parquet, a file of this row alone. Empty for a directory.
+    `row`: its values by column; None where it cannot be read, and for a directory.
+    `problem`: why it cannot be read; empty where it can.
     """
 
     container: Container
@@ -50,13 +55,13 @@ class Item:
 
     @property
     def place(self) -> str:
-        """Such as `rows.jsonl row 3`."""
+        """Where it stands, such as `rows.jsonl row 3`."""
         alone = self.container in (Container.OBJECT, Container.DIRECTORY)
         return self.file if alone else f"{self.file} row {self.number}"
 
 
 def rows(file: Path, name: str) -> Iterator[Item]:
-    """The rows of one file, in order, numbered from 1; `name` is what they are said to stand in."""
+    """The rows of one file, in order. `name` is the name of the file in items. Raises `UsageError`."""
     try:
         with file.open("rb") as stream:
             yield from _rows(file, name, stream)
@@ -87,7 +92,7 @@ def _rows(file: Path, name: str, stream: BinaryIO) -> Iterator[Item]:
 
 
 def _head(stream: BinaryIO) -> bytes:
-    """The first bytes that are not all blank; the stream stands at 0 again."""
+    """The first bytes of a stream that are not all blank. The stream is at its start afterwards."""
     head = stream.read(4096)
     while not head.removeprefix(codecs.BOM_UTF8).strip() and (more := stream.read(1 << 20)):
         head = more
@@ -96,7 +101,7 @@ def _head(stream: BinaryIO) -> bytes:
 
 
 def _first_line_is_whole(stream: BinaryIO) -> bool:
-    """Is the first line an object by itself, with more behind it? So JSON lines begin, and no other JSON."""
+    """Whether the first line is a whole object with more behind it. JSON lines begin so, and no other JSON does."""
     line = stream.readline(MAX_ROW)
     more = bool(stream.readline(1))
     stream.seek(0)
@@ -119,6 +124,7 @@ def _lines(name: str, stream: BinaryIO) -> Iterator[Item]:
 
 
 def _parse(raw: bytes) -> tuple[Mapping[str, Any] | None, str]:
+    """A row and an empty text, or None and why the bytes are not a row."""
     try:
         row = json.loads(raw.decode())
     except UnicodeDecodeError as err:
@@ -131,7 +137,7 @@ def _parse(raw: bytes) -> tuple[Mapping[str, Any] | None, str]:
 
 
 def _whole(file: Path, name: str, stream: BinaryIO) -> Iterator[Item]:
-    """The rows of a JSON array, or the one row that a file is."""
+    """The rows of a JSON array, or the only row of a file that is an object. Raises `UsageError`."""
     content = stream.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
         raise UsageError(f"{file} is larger than {MAX_JSON >> 30} GiB", "convert it to JSON lines, which stream")
@@ -160,7 +166,7 @@ def _whole(file: Path, name: str, stream: BinaryIO) -> Iterator[Item]:
 
 
 def _check_is_row(file: Path, row: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for an object around rows, as some tables are written."""
+    """Raise `UsageError` for an object that holds rows, as some tools write tables."""
     if not row or any(column in row for column in OF_ROWS):
         return
     if all(isinstance(value, dict) and "instance_id" in value for value in row.values()):
@@ -174,18 +180,19 @@ def _check_is_row(file: Path, row: Mapping[str, Any]) -> None:
 
 
 def _said(err: ValueError) -> str:
-    if "integer string conversion" in str(err):  # Python's own advice is for its programmers
+    """Why a text is not valid JSON, in words for the user."""
+    if "integer string conversion" in str(err):  # Python's own message advises programmers
         return "holds a number of more than 4300 digits"
     return f"no valid JSON: {err}"
 
 
 def row_files(directory: Path) -> list[Path]:
-    """The files of rows at or below a directory, sorted; hidden ones aside. Raises `UsageError` for a packed one."""
+    """The files of rows at or below a directory, sorted, without hidden ones. Raises `UsageError` for a packed file."""
     packed = tuple(f"{suffix}.gz" for suffix in SUFFIXES)
-    found = sorted(path for path in directory.rglob("*") if path.name.lower().endswith((*SUFFIXES, *packed)))
-    found = [path for path in found if not any(part.startswith(".") for part in path.relative_to(directory).parts)]
-    found = [path for path in found if path.is_file()]
-    for path in found:
+    paths = sorted(path for path in directory.rglob("*") if path.name.lower().endswith((*SUFFIXES, *packed)))
+    paths = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(directory).parts)]
+    paths = [path for path in paths if path.is_file()]
+    for path in paths:
         if path.name.lower().endswith(packed):
             raise UsageError(f"{path} is packed with gzip", "unpack it first")
-    return found
+    return paths
