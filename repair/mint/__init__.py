@@ -1,1 +1,1 @@
-"""Lists made from what an image shows of each test."""
+"""Test lists from runs in a task's image (`repair mint`), and why a test's outcome changes (`repair probe`)."""

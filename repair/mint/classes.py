@@ -1,6 +1,6 @@
 """Lists from runs: how `repair mint` classes each test that the controls saw, and when a task gets no lists.
 
-Pure. The classes are made from the outcomes of both controls alone, as the README's table says.
+Pure. The outcomes of both controls alone decide the classes; the README has their table.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from repair.outcomes.spelling import can_be_listed
 
 
 class Derived(StrEnum):
-    """What a test is in a task's image, over all repeats of both controls."""
+    """What a test is in a task's image, over all runs of both controls."""
 
-    F2P = "F2P"  # passes in every oracle run and in no empty one
-    P2P = "P2P"  # passes in every run of both
-    FLAKY = "flaky"  # passes by turns
-    UNSTABLE = "unstable"  # was F2P or P2P, and came out otherwise when the lists were tried
-    LOST = "lost"  # passes without the reference and never with it: refuses its task
+    F2P = "F2P"  # passes in every oracle run and in no empty run
+    P2P = "P2P"  # passes in every run of both controls
+    FLAKY = "flaky"  # passes in some runs of a control and not in others
+    UNSTABLE = "unstable"  # was F2P or P2P, and had another class in a trial of the lists
+    LOST = "lost"  # passes in some run without the reference and in none with it: its task is refused
     NEVER = "never"  # passes in no run
-    CHANGING = "changing"  # an id that some runs of one control collect and others don't
-    UNLISTABLE = "unlistable"  # would be F2P or P2P, but no list can hold such an id
+    CHANGING = "changing"  # some runs of one control collect it, and others do not
+    UNLISTABLE = "unlistable"  # would be F2P or P2P, but no list can hold its id
 
 
-EVERYWHERE = "."  # the place that is broken where nothing at all was collected
+EVERYWHERE = "."  # the broken place of a run that collected no test at all
 LISTED = {Derived.F2P: ListName.F2P, Derived.P2P: ListName.P2P}
 
 
@@ -39,7 +39,14 @@ def _none() -> Mapping[str, Row]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tests of one class that share their outcomes and cause."""
+    """Tests of one class that share their outcomes and causes.
+
+    `derived`: the class.
+    `empty`, `oracle`: the outcomes over all runs of that control, in words.
+    `cause`: why the tests do not pass, under the oracle where that says why; empty for F2P and P2P.
+    `cause_empty`: why they do not pass under empty, where that is another cause; else empty.
+    `ids`: sorted.
+    """
 
     derived: Derived
     empty: str
@@ -51,10 +58,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Every test that some run found, with its class; `reasons` say why the task gets no lists.
+    """Every test that some run found, with its class.
 
-    `broken` are files and folders that gave fewer tests than they hold: passed means that they did in that run.
-    `tried` is what the last trial of the lists showed of each test that was in it.
+    `rows`: the outcomes of each test, by id.
+    `classes`: the class of each test, by id.
+    `reasons`: why the task gets no lists; empty where it gets them.
+    `broken`: outcomes of files and folders that lacked tests in some run; `passed` in a run where none was lacking.
+    `tried`: the outcomes of each test in the last trial of the lists that it was in.
     """
 
     rows: Mapping[str, Row]
@@ -77,9 +87,9 @@ class Derivation:
 
 
 def classify(row: Row, passing: frozenset[Outcome]) -> Derived:
-    """The class of one test; each control needs at least one run.
+    """The class of one test. Raises `ValueError` where a control has no run of it.
 
-    A group is lost where one of its members is: it would vanish behind the others.
+    A group is lost where one of its members is lost: the group's worst outcome would hide that member.
     """
     if not row.empty or not row.oracle:
         raise ValueError(f"{row.id} has no outcome for a control")
@@ -94,59 +104,59 @@ def classify(row: Row, passing: frozenset[Outcome]) -> Derived:
 
 
 def derive(empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Derivation:
-    """Class every test that some run of either control found, and say whether the lists make a task."""
+    """Class every test that some run of either control found, and decide whether the lists make a task."""
     errors = sorted({run.patch for run in (*empty, *oracle) if run.patch is not None})
     if errors:
         return Derivation({}, {}, tuple(Finding(Rule.PATCH, cause=error) for error in errors))
     tests = {test for run in (*empty, *oracle) for test in run.found}
     places = {place for run in (*empty, *oracle) for place in run.broken}
-    seen = table.build((), tests, _each(empty, tests, _in_run), _each(oracle, tests, _in_run))
+    outcomes = table.build((), tests, _each(empty, tests, _in_run), _each(oracle, tests, _in_run))
     broken = table.build((), places, _each(empty, places, _as_place), _each(oracle, places, _as_place))
     changing = _changing(empty) | _changing(oracle)
-    always = {test for test in tests if all(test in run.found for run in empty)}
-    classes = {row.id: _listable(row, policy.passing) for row in seen.rows}
-    changed = {test for test in changing if classes[test] is not Derived.LOST or test not in always}
-    found = Derivation(
-        {row.id: row for row in seen.rows},
+    always_in_empty = {test for test in tests if all(test in run.found for run in empty)}
+    classes = {row.id: _listable(row, policy.passing) for row in outcomes.rows}
+    changed = {test for test in changing if classes[test] is not Derived.LOST or test not in always_in_empty}
+    derivation = Derivation(
+        {row.id: row for row in outcomes.rows},
         {**classes, **dict.fromkeys(changed, Derived.CHANGING)},
         broken={row.id: row for row in broken.rows},
     )
-    return _judged(found, policy)
+    return _judged(derivation, policy)
 
 
 def _listable(row: Row, passing: frozenset[Outcome]) -> Derived:
-    found = classify(row, passing)
-    return Derived.UNLISTABLE if found in LISTED and not can_be_listed(row.id) else found
+    derived = classify(row, passing)
+    return Derived.UNLISTABLE if derived in LISTED and not can_be_listed(row.id) else derived
 
 
 def _changing(runs: Sequence[Run]) -> set[str]:
-    """Ids that some runs of a control collected and others did not, with nothing broken that would say why."""
-    ever = {test for run in runs for test in run.found}
+    """Ids that some runs of a control collected and others did not, where no broken place explains it."""
+    collected = {test for run in runs for test in run.found}
     return {
         test
         for run in runs
-        for test in ever - run.found.keys()
+        for test in collected - run.found.keys()
         if EVERYWHERE not in run.broken and lookup.nearest(test, run.broken) is None
     }
 
 
 def try_out(found: Derivation, empty: Sequence[Run], oracle: Sequence[Run], policy: Policy) -> Derivation:
-    """The derivation after its lists ran by themselves: what came out otherwise is listed no longer.
+    """The derivation after its lists ran by themselves: an id whose class changed leaves its list.
 
-    What the trial shows as lost refuses the task, as it would have in whole files. It is the same as before, `tried`
-    aside, where all held.
+    An id that the trial shows as lost refuses the task, as it does in runs of whole files.
+    Where every id held, only `tried` changes.
     """
-    rows = table.build(found.f2p, found.p2p, empty, oracle)
-    now = {row.id: classify(row, policy.passing) for row in rows.rows}
-    moved = {test: derived for test, derived in now.items() if derived is not found.classes[test]}
-    lost = {test: derived if derived is Derived.LOST else Derived.UNSTABLE for test, derived in moved.items()}
-    classes = {**found.classes, **lost}
-    tried = {**found.tried, **{row.id: row for row in rows.rows}}
+    trial = table.build(found.f2p, found.p2p, empty, oracle)
+    trial_classes = {row.id: classify(row, policy.passing) for row in trial.rows}
+    moved = {test: derived for test, derived in trial_classes.items() if derived is not found.classes[test]}
+    corrections = {test: derived if derived is Derived.LOST else Derived.UNSTABLE for test, derived in moved.items()}
+    classes = {**found.classes, **corrections}
+    tried = {**found.tried, **{row.id: row for row in trial.rows}}
     return _judged(replace(found, classes=classes, tried=tried), policy)
 
 
 def give_up(found: Derivation, trials: int) -> Derivation:
-    """The derivation of a task whose lists came out otherwise each time that they were tried."""
+    """The derivation of a task whose lists held in none of `trials` trials: it gets no lists."""
     reason = Finding(
         Rule.NOT_CONFIRMED, cause=f"the lists came out otherwise in each of {trials} trials: see `repair probe`"
     )
@@ -164,10 +174,10 @@ def _judged(found: Derivation, policy: Policy) -> Derivation:
 
 
 def groups(found: Derivation) -> tuple[Group, ...]:
-    """All tests by what they share: classes in their order, the largest group of a class first."""
+    """All tests by what they share: classes in the order of `Derived`, the largest group of a class first."""
     alike: dict[tuple[Derived, str, str, str, str], list[str]] = {}
     for test, derived in found.classes.items():
-        moved = derived not in LISTED and test in found.tried  # it was listed until that trial
+        moved = derived not in LISTED and test in found.tried  # show the trial that took it off its list
         row = found.tried[test] if moved else found.rows[test]
         alike.setdefault((derived, *shown(row, with_causes=derived not in LISTED)), []).append(test)
     order = sorted(alike, key=lambda key: (list(Derived).index(key[0]), -len(alike[key]), key))
@@ -175,7 +185,7 @@ def groups(found: Derivation) -> tuple[Group, ...]:
 
 
 def shown(row: Row, *, with_causes: bool) -> tuple[str, str, str, str]:
-    """(outcomes under empty, under oracle, cause, cause under empty where it is another) of a test, in words."""
+    """(empty, oracle, cause, cause_empty) of a row, as in `Group`; both causes are empty without `with_causes`."""
     cause = row.cause_oracle or row.cause_empty if with_causes else ""
     other = row.cause_empty if with_causes and row.cause_oracle and row.cause_empty != row.cause_oracle else ""
     return rules.spell(row.empty), rules.spell(row.oracle), cause, other
@@ -186,7 +196,7 @@ def _each(runs: Sequence[Run], ids: Iterable[str], what: Callable[[Run, str], Ob
 
 
 def _in_run(run: Run, test: str) -> Observed:
-    """What a run says of a test that some run found; where this one did not, the nearest broken place says why."""
+    """What a run says of a test. Where this run did not find the test, the nearest broken place says why."""
     if test in run.found:
         return run.found[test]
     place = lookup.nearest(test, run.broken)

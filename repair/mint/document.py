@@ -1,7 +1,7 @@
-"""mint.json: how each test of a task was classed when its lists were minted, for people who review the new panel.
+"""mint.json as bytes: the class of each test of a minted task, for people who review the new panel.
 
-The same evidence gives the same bytes, as in the records: no time, host or path. `repair check` holds the lists of
-task.json to it.
+The same evidence gives the same bytes, as in the records: no time, host or path.
+`repair check` compares the lists of task.json with it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,16 @@ SCHEMA = 1  # 1: the first
 class Minted:
     """One task's derivation and what it was made from.
 
-    `origin` says where `files` come from: tests.patch, test_files, or test_cmd, which runs what it runs by itself.
-    `trials` counts how often the lists were tried.
+    `task`: the task with its new lists.
+    `tool`: the version of repair that minted it.
+    `image`: the image that its controls ran in.
+    `inputs`: digests of the task's files.
+    `policy`: the policy of its panel.
+    `origin`: what names `files`: tests.patch, test_files, or test_cmd, where the command chooses what runs.
+    `files`: test files that ran; empty means all that the test command runs.
+    `empty`, `oracle`: the runs of each control, without their tests.
+    `derivation`: the class of each test, and why there are no lists.
+    `trials`: how often the lists were tried.
     """
 
     task: Task
@@ -44,15 +52,15 @@ class Minted:
 
 
 def mint_json(minted: Minted) -> bytes:
-    """The bytes of mint.json: verdict, reasons and counts, what is in no list by cause, then a test a line."""
-    found = minted.derivation
+    """The bytes of mint.json: verdict, reasons, counts, unlisted tests by cause, then one test per line."""
+    derivation = minted.derivation
     document = {
         "instance_id": minted.task.instance_id,
         "verdict": "refused" if minted.refused else "minted",
-        "reasons": [finding_document(reason) for reason in found.reasons],
-        "counts": {derived: len(found.ids(derived)) for derived in Derived},
-        "unlisted": [_group(group) for group in groups(found) if group.derived not in LISTED],
-        "broken": [_place(place, row) for place, row in sorted(found.broken.items())],
+        "reasons": [finding_document(reason) for reason in derivation.reasons],
+        "counts": {derived: len(derivation.ids(derived)) for derived in Derived},
+        "unlisted": [_group(group) for group in groups(derivation) if group.derived not in LISTED],
+        "broken": [_place(place, row) for place, row in sorted(derivation.broken.items())],
         "from": minted.origin,
         "files": list(minted.files),
         "select": minted.task.select,
@@ -68,7 +76,7 @@ def mint_json(minted: Minted) -> bytes:
         "tool": minted.tool,
     }
     head = pretty(document).removesuffix("\n}")
-    tests = [f"  {inline(test)}: {inline(_test(found, test))}" for test in sorted(found.classes)]
+    tests = [f"  {inline(test)}: {inline(_test(derivation, test))}" for test in sorted(derivation.classes)]
     body = "{\n" + ",\n".join(tests) + "\n }" if tests else "{}"
     return f'{head},\n "tests": {body}\n}}\n'.encode("ascii")
 

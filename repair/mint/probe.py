@@ -1,6 +1,6 @@
-"""Named tests of one task under eight conditions, often enough to tell why one does not hold still.
+"""Runs of named tests of one task under eight conditions, often enough to tell why an outcome changes.
 
-Nothing is recorded and nothing is journalled: what is left are raw files, under names of their own.
+A probe records nothing and journals nothing. Only raw files stay, under names of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from repair.table import refuse_two_spellings, smallest
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to probe: test ids, each once, `repeats` runs under each condition."""
+    """What to probe: `ids` holds test ids, each once; `repeats` counts the runs under each condition."""
 
     ids: tuple[str, ...]
     repeats: int = 5
@@ -29,9 +29,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One test under every condition that there was: outcomes by run, why they are no pass, what they say together.
+    """One test under every condition that its task allows.
 
-    A condition without outcomes could not be observed; one that is absent cannot be arranged for this task.
+    `id`: the test id.
+    `lists`: the task's lists that name it.
+    `outcomes`: an outcome per run by condition. Empty means not observed; an absent condition cannot be arranged.
+    `causes`: why the test does not pass, by condition; empty where it passes or no run says why.
+    `judged`: what the outcomes say together.
     """
 
     id: str
@@ -43,7 +47,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that could not be observed: of the suite, or of one test alone."""
+    """A run that could not be observed, of the suite or of one test alone: its conditions and its error."""
 
     where: Conditions
     error: InfrastructureError
@@ -51,9 +55,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe saw: `runs` counts all that were made, `passing` are the outcomes that count as a pass.
+    """What a probe of one task observed.
 
-    `alone` is false where one test cannot be run by itself, as outside pytest.
+    `image`: the image that the tests ran in.
+    `passing`: outcomes that count as a pass.
+    `repeats`: the number of runs under each condition.
+    `runs`: the number of all runs, those that could not be observed included.
+    `alone`: one test can run by itself; false outside pytest, for example.
+    `tests`: the probed tests, in the order of the plan.
+    `failures`: the runs that could not be observed.
     """
 
     image: Image
@@ -67,7 +77,7 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run to make: of the suite, or of the test `alone`."""
+    """One run to make: of the suite where `alone` is None, else of that test by itself."""
 
     control: Control
     where: Conditions
@@ -75,9 +85,9 @@ class Trial:
 
 
 def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> Done[Probed]:
-    """Probe the one task of a panel.
+    """Probe the only task of a panel.
 
-    A KeyboardInterrupt removes the containers and is raised again.
+    On a KeyboardInterrupt it removes the containers and raises it again.
     """
     (ended,) = each(panel, sandbox, options, say, _prober(plan), _spell, records=False)
     return ended
@@ -93,42 +103,45 @@ def _prober(plan: Plan) -> Callable[[Work, Task], Probed]:
     def probe(work: Work, task: Task) -> Probed:
         planned = prepared(task)
         image = work.image(planned)
-        todo = trials(planned, plan)
-        work.tell(task, f"0 of {len(todo)} runs")
-        planned_runs = [trial.control for trial in todo]
-        results = work.run(planned_runs, image, _Count(work, task, todo))
-        seen = list(zip(todo, map(_without_patch_errors, settle(planned_runs, results)), strict=True))
-        for _, result in seen:
+        planned_trials = trials(planned, plan)
+        work.tell(task, f"0 of {len(planned_trials)} runs")
+        planned_controls = [trial.control for trial in planned_trials]
+        results = work.run(planned_controls, image, _Count(work, task, planned_trials))
+        ended = list(zip(planned_trials, map(_without_patch_errors, settle(planned_controls, results)), strict=True))
+        for _, result in ended:
             if isinstance(result, EngineLost):
                 raise result
-        refuse_two_spellings([result for _, result in seen if isinstance(result, Run)])
+        refuse_two_spellings([result for _, result in ended if isinstance(result, Run)])
         passing = work.panel.policy.passing
-        tests = tuple(_subject(test, planned, seen, passing) for test in plan.ids)
-        failures = tuple(Failure(trial.where, error) for trial, error in seen if not isinstance(error, Run))
-        return Probed(image, passing, plan.repeats, len(todo), can_be_alone(planned), tests, failures)
+        tests = tuple(_subject(test, planned, ended, passing) for test in plan.ids)
+        failures = tuple(Failure(trial.where, error) for trial, error in ended if not isinstance(error, Run))
+        return Probed(image, passing, plan.repeats, len(planned_trials), can_be_alone(planned), tests, failures)
 
     return probe
 
 
-# ---- what is run
+# ---- the runs of a probe
 
 
 def can_be_alone(task: Task) -> bool:
-    """Can one test of a planned task be run by itself? Outside pytest, and by other names, the command decides."""
+    """Can one test of a planned task run by itself?
+
+    Outside pytest, and where ids have other names than pytest's, the test command decides what runs.
+    """
     return task.framework == PYTEST and not task.id_template
 
 
 def trials(task: Task, plan: Plan) -> list[Trial]:
-    """Every run of a planned task's probe, repeat by repeat, so that what changes with time changes under all alike."""
-    every = []
+    """Every run of a planned task's probe, repeat by repeat: a change over time then affects all conditions alike."""
+    planned = []
     suite = _suite(task)
     listed = (*task.f2p, *task.p2p, *plan.ids)
     for network in Network:
-        here = replace(task, network=network)
-        every += _under(replace(suite, network=network), listed, plan, None)
+        under_network = replace(task, network=network)
+        planned += _under(replace(suite, network=network), listed, plan, None)
         for test in plan.ids if can_be_alone(task) else ():
-            every += _under(replace(here, select=Select.IDS), (test,), plan, test)
-    return sorted(every, key=lambda trial: trial.control.repeat)
+            planned += _under(replace(under_network, select=Select.IDS), (test,), plan, test)
+    return sorted(planned, key=lambda trial: trial.control.repeat)
 
 
 def _under(task: Task, ids: Iterable[str], plan: Plan, alone: str | None) -> list[Trial]:
@@ -139,13 +152,13 @@ def _under(task: Task, ids: Iterable[str], plan: Plan, alone: str | None) -> lis
 
 
 def _suite(task: Task) -> Task:
-    """The task as its suite runs; where it has no lists yet, that is all of the named tests' files."""
+    """The task as its suite runs. Without lists, the suite is the whole files of the named tests."""
     listed = task.f2p or task.p2p
     return replace(task, select=Select.FILES) if not listed and task.select is Select.IDS else task
 
 
 class _Count:
-    """Tells a watcher how many of a probe's runs have ended, and which was the latest."""
+    """Tells the progress display how many runs of a probe have ended, and which run ended last."""
 
     def __init__(self, work: Work, task: Task, todo: Sequence[Trial]) -> None:
         self._work, self._task = work, task
@@ -159,11 +172,11 @@ class _Count:
             self._work.tell(self._task, f"{ended}, the latest: {where.control}, {where.column}")
 
 
-# ---- what that gave
+# ---- what the runs show
 
 
 def _without_patch_errors(result: Result) -> Result:
-    """A result, where a patch that does not apply is an error: a probe decides nothing."""
+    """A result; a patch that does not apply is an error here, since a probe decides nothing."""
     if isinstance(result, Run) and result.patch is not None:
         return NoEvidence(f"a patch does not apply: {result.patch}", "mend it; `repair run` refuses such a task")
     return result
@@ -176,9 +189,10 @@ def _subject(test: str, task: Task, seen: Sequence[tuple[Trial, Result]], passin
     for trial, run in seen:
         if isinstance(run, Run) and trial.alone in (None, test):
             observed[trial.where].append(run.observed[test])
-    outcomes = {where: tuple(one.outcome for one in runs) for where, runs in observed.items()}
+    outcomes = {where: tuple(case.outcome for case in cases) for where, cases in observed.items()}
     causes = {
-        where: smallest(one.cause for one in runs if one.outcome not in passing) for where, runs in observed.items()
+        where: smallest(case.cause for case in cases if case.outcome not in passing)
+        for where, cases in observed.items()
     }
     lists = tuple(name for name in ListName if test in task.listed(name))
     return Subject(test, lists, outcomes, causes, judge(outcomes, passing))

@@ -1,6 +1,7 @@
-"""New lists for a panel: both controls over whole test files, lists derived and tried, a new panel written.
+"""New lists for a panel: both controls run whole test files, and the lists that follow are tried by themselves.
 
-The panel that they come from stays as it is. Runs are journalled there, so that minting again goes on from them.
+The old panel stays as it is. Its journal keeps the runs, so that minting again continues from them.
+`repair.mint.write` writes the new panel.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from repair.panel.inputs import inputs
 from repair.sandbox import Sandbox
 from repair.table import refuse_patch_errors, refuse_two_spellings, spelt_by
 
-MAX_TURNS = 3
-MAX_TRIALS = 3
+MAX_TURNS = 3  # of `repeats` runs each, while a test looks lost
+MAX_TRIALS = 3  # of the derived lists
 Runs = tuple[Sequence[Run], Sequence[Run]]  # of (empty, oracle)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to mint: `repeats` runs of each control; `all_tests` runs what the test command runs by itself."""
+    """How to mint: `repeats` runs of each control; with `all_tests`, the test command chooses what runs."""
 
     repeats: int = 3
     all_tests: bool = False
@@ -39,16 +40,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What minting one task gave: its new lists, and what its old ones have wrong."""
+    """What minting gave for one task: its new lists, and what its old lists have wrong."""
 
     minted: Minted
     against: Discrepancies
 
 
 def run(panel: Panel, sandbox: Sandbox, options: Options, plan: Plan, say: Say = silent) -> list[Done[Found]]:
-    """Mint every task of the panel, in its order; nothing is written but raw files and the journal.
+    """Mint every task of the panel, in its order. Only raw files and the journal are written.
 
-    A KeyboardInterrupt removes the containers and is raised again.
+    On a KeyboardInterrupt it removes the containers and raises it again.
     """
     return each(panel, sandbox, options, say, _minter(plan), spell, records=False)
 
@@ -57,18 +58,18 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
     def mint(work: Work, task: Task) -> Found:
         files, origin = test_files(task, plan)
         check_can_be_copied(task.directory)
-        before = inputs(task)
+        inputs_before = inputs(task)
         image = work.image(task)
         planned = prepared(task)
         policy = work.panel.policy
         empty, oracle = _observed(work, planned, image, files, plan)
-        found = _or_nothing(classes.derive(empty, oracle, policy), files)
-        spelt = spelt_by((*oracle, *empty)) or task.id_template
-        tried, trials = _try_out(work, replace(planned, id_template=spelt), image, found)
-        ran = {*files, *changed(task)} if files else ()
-        against = compare(task.f2p, task.p2p, tried, (empty, oracle), ran, policy)
+        derivation = _or_nothing(classes.derive(empty, oracle, policy), files)
+        template = spelt_by((*oracle, *empty)) or task.id_template
+        tried, trials = _try_out(work, replace(planned, id_template=template), image, derivation)
+        files_run = {*files, *changed(task)} if files else ()
+        against = compare(task.f2p, task.p2p, tried, (empty, oracle), files_run, policy)
         new = replace(task, f2p=tried.f2p, p2p=tried.p2p)
-        made_from = replace(inputs(new), environment=before.environment)
+        made_from = replace(inputs(new), environment=inputs_before.environment)
         refuse_edited(new, made_from, read.load_settings(work.panel.directory)["defaults"])
         facts = (tuple(map(_facts, empty)), tuple(map(_facts, oracle)))
         return Found(Minted(new, __version__, image, made_from, policy, origin, files, *facts, tried, trials), against)
@@ -77,7 +78,7 @@ def _minter(plan: Plan) -> Callable[[Work, Task], Found]:
 
 
 def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan: Plan) -> Runs:
-    """What both controls show of whole files, `repeats` times or more."""
+    """The (empty, oracle) runs of whole files, at least `plan.repeats` of each."""
 
     def planned(runs: range) -> list[Control]:
         return controls(task, (*task.f2p, *task.p2p), runs, name="mint", files=files)
@@ -89,7 +90,7 @@ def _observed(work: Work, task: Task, image: Image, files: tuple[str, ...], plan
 
 
 def _try_out(work: Work, task: Task, image: Image, found: Derivation) -> tuple[Derivation, int]:
-    """Run the derived lists by themselves, as `repair run` will, until all of them hold; how often that was."""
+    """(derivation, number of trials): the derived lists run by themselves, as in `repair run`, until every id holds."""
     policy = work.panel.policy
     for trial in range(MAX_TRIALS):
         if found.reasons:
@@ -116,9 +117,9 @@ def _in_turns(
     planned: Callable[[range], list[Control]],
     is_lost: Callable[[Sequence[Run], Sequence[Run]], bool],
 ) -> Runs:
-    """The runs of both controls, `repeats` times each; as often again, twice at most, while a test is lost.
+    """The (empty, oracle) runs, `repeats` of each; as many again, at most twice, while a test looks lost.
 
-    A test that passes by turns may look lost by chance, and would refuse its task.
+    A lost test refuses its task, and a flaky test may look lost by chance.
     """
     empty: list[Run] = []
     oracle: list[Run] = []
@@ -132,7 +133,7 @@ def _in_turns(
 
 
 def _or_nothing(found: Derivation, files: Sequence[str]) -> Derivation:
-    """The derivation; where no test was collected at all, that is the reason why there are no lists."""
+    """The derivation; where no run collected a test, this becomes the reason why the task gets no lists."""
     if found.rows or any(reason.rule is Rule.PATCH for reason in found.reasons):
         return found
     why = next((row.cause_oracle or row.cause_empty for row in found.broken.values()), "")
@@ -142,21 +143,21 @@ def _or_nothing(found: Derivation, files: Sequence[str]) -> Derivation:
 
 
 def _facts(run: Run) -> Run:
-    """A run without its tests: a panel may have many, and the derivation holds them."""
+    """A run without its tests: a panel may have many, and the derivation already holds them."""
     return Run(run.image, run.exit, {}, run.patch, run.deadly, run.flags, run.template)
 
 
 def test_files(task: Task, plan: Plan) -> tuple[tuple[str, ...], str]:
-    """The files that a task's lists are minted from, and where they come from; none means all that test_cmd runs.
+    """(files, origin): the test files that a task's lists come from, and what names them.
 
-    Raises `UsageError` where there are none to be had.
+    No files means all that the test command runs. Raises `UsageError` where tests.patch names no Python file.
     """
     if plan.all_tests or task.framework != PYTEST:
         return (), "test_cmd"
     if task.test_files:
         return tuple(sorted(set(task.test_files))), "test_files"
-    new = {file.new for file in patches.files(task.tests_patch or b"") if file.new is not None}
-    files = tuple(sorted(path for path in new if path.endswith(".py")))
+    paths = {file.new for file in patches.files(task.tests_patch or b"") if file.new is not None}
+    files = tuple(sorted(path for path in paths if path.endswith(".py")))
     if not files:
         raise UsageError(
             f"{task.directory / 'tests.patch'} changes no Python file",
@@ -166,19 +167,16 @@ def test_files(task: Task, plan: Plan) -> tuple[tuple[str, ...], str]:
 
 
 def changed(task: Task) -> set[str]:
-    """The files that tests.patch names, those that it deletes among them."""
+    """The files that tests.patch names, deleted ones included."""
     files = patches.files(task.tests_patch or b"")
     return {path for file in files for path in (file.old, file.new) if path is not None}
 
 
 def spell(ended: Done[Found]) -> str:
-    """What minting a task came to, in a few words."""
+    """How the minting of one task ended, in a few words."""
     if ended.value is None:
         return "not run" if ended.error is None else f"failed: {ended.error}"
     minted = ended.value.minted
     if minted.refused:
         return f"refused in {ended.seconds:.1f} s"
     return f"minted in {ended.seconds:.1f} s: {len(minted.task.f2p)} F2P, {len(minted.task.p2p)} P2P"
-
-
-# ---- the new panel

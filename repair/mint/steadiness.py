@@ -1,8 +1,10 @@
-"""Why a test does not hold still: what its outcomes under eight conditions say of it, for `repair probe`. Pure.
+"""The kind of a test by its outcomes under eight conditions: why they change, for `repair probe`. Pure.
 
-The conditions are both controls, each alone and in the suite, each without and with a network; a *cell* is one test's
-outcomes under one of them, in as many runs as were observed. A cell passes where all of its runs did, does not where
-none did, and is mixed otherwise; a cell without a run says nothing. The first line that holds is the kind:
+The conditions are both controls, each alone and in the suite, each without and with a network. A *cell* is one test's
+outcomes under one of them, one per observed run.
+
+A cell passes where all of its runs pass, does not pass where none passes, and is mixed otherwise. A cell without a run
+says nothing. The first line of this table that holds gives the kind:
 
 | cells | kind |
 |---|---|
@@ -29,14 +31,14 @@ from repair.model import ControlKind, Outcome
 
 
 class Place(StrEnum):
-    """In what company a test runs: by itself, or with all that its task lists."""
+    """Which tests run together: the test by itself, or all that its task lists."""
 
     ALONE = "alone"
     SUITE = "suite"
 
 
 class Network(StrEnum):
-    """A task's `network`."""
+    """The `network` of a task: without or with one."""
 
     NONE = "none"
     BRIDGE = "bridge"
@@ -44,7 +46,7 @@ class Network(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a run is made under."""
+    """The conditions of a run."""
 
     control: ControlKind
     place: Place
@@ -52,7 +54,7 @@ class Conditions:
 
     @property
     def column(self) -> str:
-        """Its place and network in a word: `alone`, `alone+net`, `suite`, `suite+net`."""
+        """Place and network in a word: `alone`, `alone+net`, `suite`, `suite+net`."""
         return f"{self.place}{'+net' * (self.network is Network.BRIDGE)}"
 
 
@@ -61,7 +63,7 @@ Cells = Mapping[Conditions, tuple[Outcome, ...]]
 
 
 class Kind(StrEnum):
-    """What a test is; see the table above."""
+    """What a test is; the table of this module defines each kind."""
 
     P2P = "P2P"
     F2P = "F2P"
@@ -76,7 +78,7 @@ class Kind(StrEnum):
 
 
 class Need(StrEnum):
-    """What a test passes with and not without, in one control or in both."""
+    """What a test passes with and does not pass without, in one control or in both."""
 
     NEIGHBOURS = "neighbours"
     SOLITUDE = "solitude"
@@ -89,9 +91,12 @@ ORDER = frozenset({Need.NEIGHBOURS, Need.SOLITUDE})
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the cells of one test say: its kind; what it needs, where it is not flaky; the mixed cells.
+    """What the cells of one test say together.
 
-    `untold` are questions that some control left open, since its cells were not observed: `order`, `network`.
+    `kind`: what the test is.
+    `needs`: what it needs to pass; empty for a flaky test.
+    `mixed`: the mixed cells, which only a flaky test has.
+    `untold`: questions (`order`, `network`) that some control leaves open, since its cells were not observed.
     """
 
     kind: Kind
@@ -101,7 +106,7 @@ class Judged:
 
 
 def judge(cells: Cells, passing: frozenset[Outcome]) -> Judged:
-    """What the cells of one test say of it; a cell that is absent or empty was not observed."""
+    """Judge one test by its cells. A cell that is absent or empty was not observed."""
     mixed = tuple(where for where in CONDITIONS if len(_passes(cells, where, passing)) > 1)
     untold = tuple(name for name, pairs in (("order", _places), ("network", _networks)) if _open(cells, pairs))
     if mixed:
@@ -111,7 +116,7 @@ def judge(cells: Cells, passing: frozenset[Outcome]) -> Judged:
 
 
 def _passes(cells: Cells, where: Conditions, passing: frozenset[Outcome]) -> frozenset[bool]:
-    """Whether the runs of a cell passed: both where it is mixed, neither where there is none."""
+    """Whether the runs of a cell pass: both values for a mixed cell, none for a cell without a run."""
     return frozenset(outcome in passing for outcome in cells.get(where, ()))
 
 
@@ -119,29 +124,31 @@ Pair = tuple[Conditions, Conditions]
 
 
 def _places(control: ControlKind) -> list[Pair]:
-    """Conditions that differ in the place alone: (alone, suite)."""
+    """Pairs of conditions that differ in the place alone: (alone, suite)."""
     return [(Conditions(control, Place.ALONE, net), Conditions(control, Place.SUITE, net)) for net in Network]
 
 
 def _networks(control: ControlKind) -> list[Pair]:
-    """Conditions that differ in the network alone: (none, bridge)."""
+    """Pairs of conditions that differ in the network alone: (none, bridge)."""
     return [(Conditions(control, at, Network.NONE), Conditions(control, at, Network.BRIDGE)) for at in Place]
 
 
 def _open(cells: Cells, pairs: Callable[[ControlKind], list[Pair]]) -> bool:
-    """Is there a control that has no pair to compare?"""
-    return any(not any(cells.get(one) and cells.get(two) for one, two in pairs(control)) for control in ControlKind)
+    """Does some control have no pair of which both cells were observed?"""
+    return any(
+        not any(cells.get(left) and cells.get(right) for left, right in pairs(control)) for control in ControlKind
+    )
 
 
 def _needs(cells: Cells, passing: frozenset[Outcome]) -> frozenset[Need]:
-    """The needs that some pair of cells shows; none of them is mixed."""
+    """The needs that some pair of cells shows. No cell may be mixed."""
     named = ((_places, Need.SOLITUDE, Need.NEIGHBOURS), (_networks, Need.NO_NETWORK, Need.NETWORK))
     needs = set()
     for pairs, first, second in named:
-        for one, two in (pair for control in ControlKind for pair in pairs(control)):
-            shown = _passes(cells, one, passing), _passes(cells, two, passing)
-            if all(shown) and shown[0] != shown[1]:
-                needs.add(first if True in shown[0] else second)
+        for left, right in (pair for control in ControlKind for pair in pairs(control)):
+            results = _passes(cells, left, passing), _passes(cells, right, passing)
+            if all(results) and results[0] != results[1]:
+                needs.add(first if True in results[0] else second)
     return frozenset(needs)
 
 
@@ -150,10 +157,10 @@ def _kind(cells: Cells, needs: tuple[Need, ...], passing: frozenset[Outcome]) ->
     order, network = any(need in ORDER for need in needs), any(need not in ORDER for need in needs)
     if order or network:
         return Kind.ORDER_AND_NETWORK if order and network else Kind.ORDER if order else Kind.NETWORK
-    seen = {control: _over(cells, control, passing) for control in ControlKind}
-    if any(len(shown) != 1 for shown in seen.values()):
+    results = {control: _over(cells, control, passing) for control in ControlKind}
+    if any(len(values) != 1 for values in results.values()):
         return Kind.UNOBSERVED
-    empty, oracle = True in seen[ControlKind.EMPTY], True in seen[ControlKind.ORACLE]
+    empty, oracle = True in results[ControlKind.EMPTY], True in results[ControlKind.ORACLE]
     if oracle:
         return Kind.P2P if empty else Kind.F2P
     if empty:
@@ -163,5 +170,5 @@ def _kind(cells: Cells, needs: tuple[Need, ...], passing: frozenset[Outcome]) ->
 
 
 def _over(cells: Cells, control: ControlKind, passing: frozenset[Outcome]) -> frozenset[bool]:
-    """Whether the runs of a control passed, over all of its cells."""
+    """Whether the runs of a control pass, over all of its cells."""
     return frozenset().union(*(_passes(cells, where, passing) for where in CONDITIONS if where.control is control))

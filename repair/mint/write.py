@@ -1,4 +1,4 @@
-"""A new panel of the tasks that were minted: copies of their directories, with the new lists."""
+"""The new panel of the minted tasks: copies of their directories, with the new lists."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ from repair.text import pretty
 
 SCHEMAS = ".schemas"
 
-
-# What was made of the old lists, or is where they came from.
+# Not copied: what was made from the old lists, and their source.
 LEFT_BEHIND = (RECORD, OUTCOMES, MINT, "task.json", "source.json", "source")
 
 
 def refuse_edited(task: Task, made_from: Inputs, defaults: Mapping[str, Any]) -> None:
-    """Raise where a task's files are not those that ran: its lists would be said to be made from others."""
-    now = replace(read.load_task(task.directory, defaults, lists=False), f2p=task.f2p, p2p=task.p2p)
-    if inputs(now) != made_from:
+    """Raise `UsageError` where a task's files changed since its runs: its new lists would belong to other files."""
+    current = replace(read.load_task(task.directory, defaults, lists=False), f2p=task.f2p, p2p=task.p2p)
+    if inputs(current) != made_from:
         raise UsageError(f"{task.directory} was changed since it was run to be minted", "mint again")
 
 
 def write_panel(panel: Panel, target: Path, found: Sequence[Minted]) -> None:
-    """Write a new panel of the tasks that got lists; of a refused one only its mint.json. Nothing is replaced.
+    """Write a new panel of the tasks that got lists. A refused task gets only its mint.json. Nothing is replaced.
 
-    Raises `StoreError` or `UsageError` where it would not be a panel that loads; then nothing is there.
+    Raises `StoreError` or `UsageError` where no panel that loads can be written; then nothing is left at `target`.
     """
     with new_directory(target) as new:
         for entry in sorted(panel.directory.iterdir()):
@@ -62,10 +61,12 @@ def write_panel(panel: Panel, target: Path, found: Sequence[Minted]) -> None:
 
 
 def check_can_be_copied(task: Path) -> None:
-    """Raise `UsageError` where a task's directory holds what no new panel could: asked before a night's runs.
+    """Raise `UsageError` where a task's directory holds what no new panel could hold.
 
-    A link may lead to what is in the task, where it stays a link, or to plain files of its panel, which are copied;
-    one that leads elsewhere would publish a file of whoever mints.
+    The user learns of it before a night of runs.
+
+    A link may lead to a place in its own task; it stays a link. It may lead to plain files of its panel; they are
+    copied. A link that leads elsewhere would publish a private file of the user who mints.
     """
     for path in sorted(task.rglob("*")):
         if not path.is_symlink():
@@ -90,7 +91,10 @@ def _leads_inside(link: Path, task: Path) -> bool:
 
 
 def _copy(task: Path, target: Path) -> None:
-    """Copy a task's directory without what was made of its old lists; a link that leads out of it as what it is to."""
+    """Copy a task's directory without what was made from its old lists.
+
+    A link that leads out of the task becomes a copy of its target.
+    """
 
     def left_behind(folder: str, names: list[str]) -> list[str]:
         return [name for name in names if folder == str(task) and name in LEFT_BEHIND]
@@ -104,7 +108,7 @@ def _copy(task: Path, target: Path) -> None:
 
 
 def _write_lists(task: Task, file: Path) -> None:
-    """Write a task's task.json with its new lists; all other keys are as they were."""
+    """Write a task's task.json with its new lists; all other keys stay as they are."""
     document = json.loads((task.directory / "task.json").read_text("utf-8-sig"))
     document |= {"FAIL_TO_PASS": list(task.f2p), "PASS_TO_PASS": list(task.p2p)}
     file.write_text(pretty(document) + "\n", "ascii")
