@@ -1,1 +1,1 @@
-"""What people read: values to text. Pure; nothing here prints."""
+"""Results as text for people and documents for programs. Pure, but for `progress` (prints) and `page.build` (reads)."""

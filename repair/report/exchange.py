@@ -1,4 +1,4 @@
-"""What an import and an export show: to text for people, or to a document for `--json`."""
+"""What `repair import` and `repair export` show: text for people, or a document for `--json`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from repair.formats.exporting import Exported
 from repair.formats.importing import KEPT, Preflight, lengths
 from repair.text import number, printable
 
-SHOWN = 5  # examples of one kind
+SHOWN = 5  # items under one heading
 WRITES_JUNIT = "  what to do: import with --test-cmd, or name junit in task.json or in panel.toml's [defaults]"
 
 
 def import_text(panel: PurePath, found: Preflight) -> str:
-    """The pre-flight: counts that add up, then what to look at before a run, worst first.
+    """The pre-flight of an import: counts that add up, then what to look at before a run, the worst first.
 
-    What is cut is whole in the panel's own file (see `importing.keep`).
+    The text cuts long lists. A file in the new panel holds them whole (see `importing.keep`).
     """
     block = partial(_block, where=str(panel / KEPT))
     lines = [_sum(found), f"formats: {', '.join(f'{name} {n}' for name, n in sorted(found.formats.items()))}"]
@@ -60,7 +60,7 @@ def _spread(numbers: Sequence[int]) -> str:
 
 
 def _block(title: str, items: Sequence[str], count: int | None = None, where: str = "") -> list[str]:
-    """A heading with its number and the first few items, and where the others are; nothing for none."""
+    """A heading with its number, the first few items, and where the other items are; no line for no items."""
     if not items:
         return []
     count = len(items) if count is None else count
@@ -74,15 +74,15 @@ def _block(title: str, items: Sequence[str], count: int | None = None, where: st
 def _images(found: Preflight, block: Callable[[str, Sequence[str]], list[str]]) -> list[str]:
     if found.missing_images is None:
         return [f"images: {len(found.images)}; not looked for: {found.engine}"]
-    here = len(found.images) - len(found.missing_images)
+    present = len(found.images) - len(found.missing_images)
     return [
-        f"images: {len(found.images)}, {here} of them here",
+        f"images: {len(found.images)}, {present} of them here",
         *block("images that a run has to pull or build", found.missing_images),
     ]
 
 
 def import_document(found: Preflight, code: int) -> dict[str, Any]:
-    """An import as one object; `rows` = `tasks` + the number of `not_tasks` + `left_out`."""
+    """An import as one JSON object; `rows` = `tasks` + the number of `not_tasks` + `left_out`."""
     return {
         "exit": code,
         "rows": found.rows,
@@ -114,7 +114,7 @@ def import_document(found: Preflight, code: int) -> dict[str, Any]:
 
 
 def export_text(target: PurePath, done: Exported) -> str:
-    """What went out, what stayed behind and why, and what a conversion could not carry."""
+    """What an export wrote, what it left out and why, and what a conversion could not carry."""
     format_name = done.format
     lines = [f"{number(len(done.tasks), 'task')} to {target} ({format_name}), {number(done.dropped, 'id')} dropped"]
     lines += _block("not exported", [f"{name}: {why}" for name, why in done.left_out])
@@ -132,7 +132,7 @@ def export_text(target: PurePath, done: Exported) -> str:
 
 
 def export_document(done: Exported, code: int) -> dict[str, Any]:
-    """An export as one object."""
+    """An export as one JSON object."""
     return {
         "exit": code,
         "format": done.format,

@@ -1,4 +1,4 @@
-"""What `repair mint` shows: results to text for people, or to a document for `--json`."""
+"""What `repair mint` shows: text for people, or a document for `--json`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from repair.report.run import error_document, failure_code, quoted
 from repair.text import capped, number, printable
 from repair.words import DERIVED, NOT_RUN, of
 
-SHOWN = 5  # tasks of one cause, reasons of one task
+SHOWN = 5  # tasks of one cause
 
 
 def failed(results: Sequence[Done[Found]]) -> list[tuple[str, RepairError | None]]:
-    """The tasks that could not be minted, with why."""
+    """The tasks that could not be minted, each with its error."""
     return [(result.task.instance_id, result.error) for result in results if result.error is not None]
 
 
 def exit_code(results: Sequence[Done[Found]]) -> int:
-    """The status of a mint: 0 where every task was minted or refused."""
+    """The exit status of a mint: 0 where every task was minted or refused."""
     return failure_code(result.error for result in results)
 
 
@@ -37,7 +37,10 @@ def exit_code(results: Sequence[Done[Found]]) -> int:
 
 
 def minted_text(results: Sequence[Done[Found]], target: PurePath | None, width: int | None) -> str:
-    """A line a task with its lists, and where to look next in the new panel, if there is one."""
+    """A row per task with its lists, and where to look next in the new panel.
+
+    `target` is the new panel; None where no panel was written. `width`: columns; None, for a pipe, cuts nothing.
+    """
     head = ("task", "verdict", "F2P", "P2P", "unlisted", "first cause or reason")
     text = terminal.table(head, [_line(result) for result in results], width)
     verdicts = Counter(_verdict(result) for result in results)
@@ -73,15 +76,15 @@ def _note(found: Found) -> str:
         )
         return reason + (f" ({first.cause})" if first.cause else "")
     counts = Counter(derived for derived in derivation.classes.values() if derived not in LISTED)
-    said = [f"{counts[derived]} {DERIVED[derived]}" for derived in Derived if counts[derived]]
+    parts = [f"{counts[derived]} {DERIVED[derived]}" for derived in Derived if counts[derived]]
     weaker = sum(len(group.ids) for group in groups(derivation) if _is_weaker(group))
-    said += [f"{weaker} of these only with the reference"] if weaker else []
+    parts += [f"{weaker} of these only with the reference"] if weaker else []
     broken = [row.cause_oracle or row.cause_empty for row in derivation.broken.values()]
-    return "; ".join([*said, *broken[:1]])
+    return "; ".join([*parts, *broken[:1]])
 
 
 def _is_weaker(group: Group) -> bool:
-    """Does a test pass by turns with the reference alone?"""
+    """Does a test pass in every run without the reference, and only in some runs with it?"""
     return group.derived is Derived.FLAKY and group.empty == Outcome.PASSED
 
 
@@ -89,7 +92,10 @@ def _is_weaker(group: Group) -> bool:
 
 
 def compared_text(results: Sequence[Done[Found]], width: int | None) -> str:
-    """What the lists as they are have wrong: a line a task, then the causes over the panel, largest first."""
+    """What the old lists have wrong: a row per task, then the causes over the panel, the largest first.
+
+    `width`: columns; None, for a pipe, cuts nothing.
+    """
     head = ("task", "lists", "F2P hold", "P2P hold", "lacking", "first cause")
     rows = [_compared(result) for result in results]
     parts = [terminal.table(head, rows, width)]
@@ -110,14 +116,15 @@ def _compared(result: Done[Found]) -> tuple[str, ...]:
     name = printable(result.task.instance_id)
     if result.value is None:
         return name, _verdict(result), "", "", "", printable(result.error.message if result.error else "")
-    found = result.value.against
-    f2p, p2p = zip(found.listed, found.hold, strict=True)
-    lacking = len(found.lacking_f2p) + len(found.lacking_p2p)
-    nothing = result.value.minted.derivation
-    if found.patch_error or (nothing.reasons and not nothing.rows and not sum(found.listed)):  # nothing to compare
-        return name, "refused", "", "", "", printable(nothing.reasons[0].cause)
-    word = "hold" if found.agree else "differ"
-    return name, word, terminal.arrow(f2p), terminal.arrow(p2p), str(lacking), printable(_first(found))
+    differences = result.value.against
+    f2p, p2p = zip(differences.listed, differences.hold, strict=True)
+    lacking = len(differences.lacking_f2p) + len(differences.lacking_p2p)
+    derivation = result.value.minted.derivation
+    # without runs, or without tests and lists, there is derivation to compare
+    if differences.patch_error or (derivation.reasons and not derivation.rows and not sum(differences.listed)):
+        return name, "refused", "", "", "", printable(derivation.reasons[0].cause)
+    word = "hold" if differences.agree else "differ"
+    return name, word, terminal.arrow(f2p), terminal.arrow(p2p), str(lacking), printable(_first(differences))
 
 
 def _first(found: Discrepancies) -> str:
@@ -125,7 +132,7 @@ def _first(found: Discrepancies) -> str:
 
 
 def _wrong(results: Sequence[Done[Found]]) -> Iterable[tuple[str, Wrong]]:
-    """What is wrong with whom; ids that ran and are in the wrong list have that as their cause."""
+    """Each task's name with each group of its wrong ids. A group without a cause is in the wrong list."""
     for result in results:
         for wrong in result.value.against.wrong if result.value is not None else ():
             yield result.task.instance_id, wrong
@@ -139,7 +146,7 @@ def _cause(ranked: Ranked) -> str:
 
 
 def _single(causes: Sequence[Ranked]) -> list[str]:
-    """Causes that one id has alone, such as skips that name their test, a line each."""
+    """A line for each cause that only one id has, such as a skip that names its test."""
     if not causes:
         return []
     lines = [f"  {number(len(causes), 'id')}, each with a cause of its own:"]
@@ -147,32 +154,32 @@ def _single(causes: Sequence[Ranked]) -> list[str]:
     return ["".join(f"{printable(line)}\n" for line in lines)]
 
 
-# ---- both, for programs
+# ---- new and old lists, for programs
 
 
 def document(
     results: Sequence[Done[Found]], code: int, problem: RepairError | None = None, *, compared: bool
 ) -> dict[str, Any]:
-    """A mint as `{"exit": code, "tasks": [...]}`; with `compared` what each task's old lists have wrong, too.
+    """A mint as `{"exit": code, "tasks": [...]}`; with `compared`, also what each task's old lists have wrong.
 
-    `problem` kept the new panel from being written.
+    `problem` is the error that kept the new panel from being written; None where there was none.
     """
-    said: dict[str, Any] = {"exit": code, "tasks": [_document(result, compared=compared) for result in results]}
-    return said if problem is None else said | {"error": error_document(problem)}
+    content: dict[str, Any] = {"exit": code, "tasks": [_document(result, compared=compared) for result in results]}
+    return content if problem is None else content | {"error": error_document(problem)}
 
 
 def _document(result: Done[Found], *, compared: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {"instance_id": result.task.instance_id, "verdict": _verdict(result)}
+    content: dict[str, Any] = {"instance_id": result.task.instance_id, "verdict": _verdict(result)}
     if result.error is not None:
-        said["error"] = error_document(result.error)
+        content["error"] = error_document(result.error)
     if result.value is None:
-        return said
-    found = result.value.minted.derivation
-    said["counts"] = {derived: len(found.ids(derived)) for derived in Derived}
-    said["reasons"] = [finding_document(reason) for reason in found.reasons]
+        return content
+    derivation = result.value.minted.derivation
+    content["counts"] = {derived: len(derivation.ids(derived)) for derived in Derived}
+    content["reasons"] = [finding_document(reason) for reason in derivation.reasons]
     if compared:
-        said["lists"] = _against(result.value.against)
-    return said
+        content["lists"] = _against(result.value.against)
+    return content
 
 
 def _against(found: Discrepancies) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `repair probe` shows: one table and a word a test, as text for people, or as a document for `--json`."""
+"""What `repair probe` shows: a table and the kind of each test, as text for people or as a document for `--json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repair.report import terminal
 from repair.report.run import error_document, failure_code
 from repair.text import capped, number, printable
 
-SHOWN = 5  # causes of one test, kinds of failure
+SHOWN = 5  # causes of one test, and kinds of failure
 HEAD = ("test", "control", "alone", "alone+net", "suite", "suite+net", "kind")
 EACH = len(Place) * len(Network)  # cells of one control
 NOT_RUN, UNSEEN = "-", "unobserved"
@@ -54,7 +54,7 @@ BELONGS = MappingProxyType({Kind.F2P: ListName.F2P, Kind.P2P: ListName.P2P})
 
 
 def exit_code(result: Done[Probed]) -> int:
-    """The status of a probe: 0 where every run was observed."""
+    """The exit status of a probe: 0 where every run was observed."""
     failures = () if result.value is None else result.value.failures
     return failure_code([result.error, *(failure.error for failure in failures)])
 
@@ -63,16 +63,19 @@ def exit_code(result: Done[Probed]) -> int:
 
 
 def text(result: Done[Probed], width: int | None) -> str:
-    """The table and what it says of each test; nothing where nothing was observed."""
-    found = result.value
-    if found is None:
+    """The table, then what it says of each test; empty where nothing was observed.
+
+    `width`: columns; None, for a pipe, cuts nothing.
+    """
+    probed = result.value
+    if probed is None:
         return ""
-    said = [f"\n{_said(test, result.task.network)}" for test in found.tests]
-    return f"{_table(found, width)}\n{_legend(found)}{''.join(said)}"
+    paragraphs = [f"\n{_said(test, result.task.network)}" for test in probed.tests]
+    return f"{_table(probed, width)}\n{_legend(probed)}{''.join(paragraphs)}"
 
 
 def _table(found: Probed, width: int | None) -> str:
-    """A row a test and control; on a terminal that is too narrow for that, each test on a line above its rows."""
+    """A row per test and control. Where the terminal is too narrow, each test has a line above its rows."""
     rows = [_row(test, control, found.passing) for test in found.tests for control in ControlKind]
     wide = terminal.table(HEAD, rows, None)
     if width is None or all(terminal.columns(line) <= width for line in wide.splitlines()):
@@ -86,7 +89,7 @@ def _table(found: Probed, width: int | None) -> str:
 
 
 def cut_in_the_middle(text: str, width: int) -> str:
-    """`text` in at most `width` columns, with its beginning and its end: an id's end tells it from its neighbours."""
+    """`text` in at most `width` columns, with its beginning and its end: the end of an id tells it from similar ids."""
     if terminal.columns(text) <= width:
         return text
     end = len(text)
@@ -120,7 +123,7 @@ def _legend(found: Probed) -> str:
 
 
 def _said(test: Subject, network: str) -> str:
-    """One test: its kind in words, why it is no pass, and what to do."""
+    """One test: its kind in words, why it does not pass, and what to do."""
     judged = test.judged
     listed = f" ({', '.join(test.lists)})" if test.lists else " (not listed)"
     lines = [f"{test.id}{listed}", f"  {judged.kind}: {WORDS[judged.kind]}"]
@@ -136,20 +139,20 @@ def _columns(where: Collection[Conditions]) -> str:
     """Cells by the names of their rows and columns, such as `both: suite, suite+net` or `empty: all`."""
     names: dict[str, list[str]] = {}
     for control in ControlKind:
-        found = [cell.column for cell in where if cell.control is control]
-        columns = "all" if len(found) == EACH else ", ".join(found)
+        cells = [cell.column for cell in where if cell.control is control]
+        columns = "all" if len(cells) == EACH else ", ".join(cells)
         names.setdefault(columns, []).append(control)
     return "; ".join(f"{'both' if len(rows) > 1 else rows[0]}: {columns}" for columns, rows in names.items() if columns)
 
 
 def _causes(test: Subject) -> list[str]:
-    """Why it is no pass, each cause once with where it was given."""
+    """Why a test does not pass: each cause once, with the cells that gave it."""
     places: dict[str, list[Conditions]] = {}
     for where in CONDITIONS:
         if test.causes.get(where):
             places.setdefault(test.causes[where], []).append(where)
-    said = [f"{cause} [{_columns(given)}]" for cause, given in places.items()]
-    return capped(said, SHOWN)
+    lines = [f"{cause} [{_columns(given)}]" for cause, given in places.items()]
+    return capped(lines, SHOWN)
 
 
 def _advice(test: Subject, network: str) -> list[str]:
@@ -173,17 +176,17 @@ def _need(need: Need, network: str) -> str:
 
 
 def _look_first(judged: Judged) -> list[str]:
-    """Where to look for what makes a test flaky, where only some of its conditions do."""
-    said = []
+    """Where to look for the cause of a flaky test, where it is flaky under some conditions only."""
+    hints = []
     if all(where.place is Place.SUITE for where in judged.mixed) and "order" not in judged.untold:
-        said.append("it held still alone: look for tests beside it, or for an order that changes")
+        hints.append("it held still alone: look for tests beside it, or for an order that changes")
     if all(where.network is Network.BRIDGE for where in judged.mixed) and "network" not in judged.untold:
-        said.append('it held still without a network: keep network = "none", or put what it fetches into the image')
-    return said
+        hints.append('it held still without a network: keep network = "none", or put what it fetches into the image')
+    return hints
 
 
 def failures_text(result: Done[Probed]) -> str:
-    """What could not be observed, and why; the task as a whole, or some of its runs."""
+    """What could not be observed, and why: the task as a whole, or some of its runs."""
     if result.error is not None:
         return printable(f"{result.error.kind}: {result.task.instance_id} could not be probed: {result.error}") + "\n"
     alike = _alike(() if result.value is None else result.value.failures)
@@ -199,7 +202,7 @@ def failures_text(result: Done[Probed]) -> str:
 
 
 def _alike(failures: Iterable[Failure]) -> list[list[Failure]]:
-    """Failures by what they say, the most first."""
+    """Failures by kind and message, the largest group first."""
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
         groups.setdefault((failure.error.kind, str(failure.error)), []).append(failure)
@@ -210,21 +213,21 @@ def _alike(failures: Iterable[Failure]) -> list[list[Failure]]:
 
 
 def document(result: Done[Probed], code: int) -> dict[str, Any]:
-    """A probe as one object: outcomes by control, place and network, null where that cannot be arranged."""
-    said: dict[str, Any] = {"exit": code, "instance_id": result.task.instance_id}
+    """A probe as one JSON object: outcomes by control, place and network; null where these cannot be arranged."""
+    content: dict[str, Any] = {"exit": code, "instance_id": result.task.instance_id}
     if result.error is not None:
-        said["error"] = error_document(result.error)
-    found = result.value
-    if found is None:
-        return said
-    return said | {
-        "image": found.image.id,
-        "repeats": found.repeats,
-        "tests": [_document(test) for test in found.tests],
+        content["error"] = error_document(result.error)
+    probed = result.value
+    if probed is None:
+        return content
+    return content | {
+        "image": probed.image.id,
+        "repeats": probed.repeats,
+        "tests": [_document(test) for test in probed.tests],
         "unobserved": [
             {**_spot(group[0].where), "runs": len(group), **error_document(group[0].error)}
             for where in CONDITIONS
-            for group in _alike(failure for failure in found.failures if failure.where == where)
+            for group in _alike(failure for failure in probed.failures if failure.where == where)
         ],
     }
 

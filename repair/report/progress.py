@@ -1,4 +1,4 @@
-"""What a run shows while it lasts: a live display on a terminal, one line an event elsewhere."""
+"""What the user sees while tasks run: a live display on a terminal, one line per event elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 12  # running tasks in the live display
 
 @contextmanager
 def lines(out: TextIO, total: int) -> Iterator[Say]:
-    """One line an event: `[done/total] task: what`."""
+    """Write one line per event: `[done/total] task: what`."""
     lock, done = threading.Lock(), Counter[str]()
 
     def say(event: Event) -> None:
@@ -31,7 +31,7 @@ def lines(out: TextIO, total: int) -> Iterator[Say]:
 
 @contextmanager
 def live(out: TextIO, total: int) -> Iterator[Say]:
-    """The running tasks with what they do and for how long, and a count of what is done; erased at the end."""
+    """Show the running tasks, each with its state and its seconds, and counts of ended tasks. Erased at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -45,11 +45,11 @@ def live(out: TextIO, total: int) -> Iterator[Say]:
         with lock:
             now = time.monotonic()
             tasks = list(running.items())[:SHOWN]
-            shown = [f"{now - since:6.0f} s  {printable(name)}: {printable(what)}" for name, (since, what) in tasks]
+            rows = [f"{now - since:6.0f} s  {printable(name)}: {printable(what)}" for name, (since, what) in tasks]
             counts = ", ".join(f"{number} {printable(what)}" for what, number in sorted(done.items()))
             more = [f"         and {len(running) - SHOWN} more"] if len(running) > SHOWN else []
             head = f"{sum(done.values())}/{total} tasks in {now - begin:.0f} s" + (f": {counts}" if counts else "")
-        return Text("\n".join([*shown, *more, head]), no_wrap=True, overflow="ellipsis")
+        return Text("\n".join([*rows, *more, head]), no_wrap=True, overflow="ellipsis")
 
     def say(event: Event) -> None:
         with lock:

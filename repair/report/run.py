@@ -1,4 +1,4 @@
-"""What commands show of a run, a check and a gate: results to text for people, or to a document for `--json`."""
+"""What `repair run`, `check` and `gate` show: text for people, or a document for `--json`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ SHOWN = 20  # differences of one task
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """The status of a run: of failures their one code, or the general one where they differ; 1 for unsound records."""
+    """The exit status of a run: that of its failures, else 1 where a record is unsound, else 0."""
     code = failure_code(result.error for result in results if result.state is State.FAILED)
     return code or int(any(result.state is State.UNSOUND for result in results))
 
 
 def failure_code(errors: Iterable[RepairError | None]) -> int:
-    """The status for what kept tasks from an end: their one code, or the general one where they differ; 0 for none."""
+    """The exit status for errors that left tasks without a result; 0 for no error.
+
+    It is the one code that all errors have, or the general code where they differ. A lost engine outranks all others.
+    """
     codes = {error.code for error in errors if error is not None}
     if EngineLost.code in codes:
         return EngineLost.code
@@ -39,7 +42,7 @@ def failure_code(errors: Iterable[RepairError | None]) -> int:
 
 
 def plan(panel: Panel) -> dict[str, str]:
-    """What a run would do with each task."""
+    """What a run would do with each task, by the task's name."""
     return {task.instance_id: _planned(panel, examine(panel, task)) for task in panel.tasks}
 
 
@@ -51,7 +54,10 @@ def _planned(panel: Panel, found: Examined) -> str:
 
 
 def run_text(panel: PurePath, results: Sequence[Result], width: int | None) -> str:
-    """The closing table of a run, the records that do not fit their tasks, totals, and where to look next."""
+    """The closing table of a run, the unsound records, totals, and where to look next.
+
+    `width`: columns; None, for a pipe, cuts nothing.
+    """
     parts = [terminal.closing_table([_summary(result) for result in results], width)]
     for result in results:
         if result.state is State.UNSOUND:
@@ -88,20 +94,20 @@ def _totals(results: Sequence[Result]) -> list[str]:
 
 
 def failures_text(failed: Iterable[tuple[str, RepairError | None]]) -> str:
-    """Failures of tasks by kind: what happened, to which tasks, and what to do."""
+    """The failed tasks by kind of error: what happened, to which tasks, and what to do."""
     kinds: dict[str, list[tuple[str, RepairError]]] = {}
     for task, error in failed:
         if error is not None:
             kinds.setdefault(error.kind, []).append((task, error))
     parts = []
-    for kind, alike in sorted(kinds.items()):
-        parts.append(f"\n{kind}: {number(len(alike), 'task')} without a verdict\n")
-        parts += [printable(f"  {task}: {error}") + "\n" for task, error in alike]
+    for kind, failures in sorted(kinds.items()):
+        parts.append(f"\n{kind}: {number(len(failures), 'task')} without a verdict\n")
+        parts += [printable(f"  {task}: {error}") + "\n" for task, error in failures]
     return "".join(parts)
 
 
 def run_document(results: Sequence[Result], code: int) -> dict[str, Any]:
-    """A run as `{"exit": code, "tasks": [...]}`: state, verdict, counts, note, and the error where there is one."""
+    """A run as `{"exit": code, "tasks": [...]}`: state, verdict, counts, note, and the error of a failed task."""
     return {"exit": code, "tasks": [_document(result) for result in results]}
 
 
@@ -130,7 +136,7 @@ def error_document(error: RepairError) -> dict[str, str]:
 
 
 def check_text(found: Sequence[Examined], again: Sequence[Result]) -> str:
-    """What a check says of each record, and of each that was observed again."""
+    """What a check says of each record, and of each task whose controls ran again."""
     lines = []
     for task in found:
         details = f" ({'; '.join(task.details)})" if task.details else ""
@@ -167,13 +173,13 @@ def check_document(found: Sequence[Examined], again: Sequence[Result], code: int
 
 
 def gate_text(gate: Gate) -> str:
-    """The sum, and why each other task is not admitted."""
+    """The sum of the gate, and why each other task is not admitted."""
     lines = [gate.sum, *(f"not admitted: {name}: {why}" for name, why in gate.refused)]
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def gate_document(gate: Gate) -> dict[str, Any]:
-    """The gate with its exit status, the admitted ids, and why each other is not admitted."""
+    """The gate with its exit status, the admitted ids, and why each other task is not admitted."""
     refused: Mapping[str, str] = dict(gate.refused)
     return {
         "exit": 0 if gate.passed else 1,
@@ -187,7 +193,7 @@ def gate_document(gate: Gate) -> dict[str, Any]:
 
 
 def quoted(path: PurePath) -> str:
-    """A path for a shell; what could steer a terminal is spelt as bash, ksh and zsh read it between `$'` and `'`."""
+    """A path for a shell. With characters that could steer a terminal it becomes `$'...'`, for bash, ksh and zsh."""
     text = str(path)
     return shlex.quote(text) if printable(text) == text else f"$'{''.join(map(_spelt, text))}'"
 

@@ -1,4 +1,4 @@
-"""Tables and pages for a terminal, as text."""
+"""Text for a terminal: tables, and the page of one task."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from repair.text import capped, printable
 from repair.words import of
 
 Flaky = Sequence[tuple[str, Sequence[tuple[str, str]]]]
-MIN_NOTE = 24  # narrower than this, a row's note goes on a line of its own
+MIN_NOTE = 24  # columns; where fewer are left, a row's note goes on a line of its own
 
 
 def closing_table(tasks: Sequence[Summary], width: int | None) -> str:
-    """The table at the end of a run. `width` in columns; None, for a pipe, cuts nothing."""
+    """The table at the end of a run. `width`: columns; None, for a pipe, cuts nothing."""
     head = ("task", "verdict", "F2P", "P2P", "dropped", "first cause or reason")
     return table(head, [_row(task) for task in tasks], width)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
-    """A table of printable cells: the first two columns to the left, the others to the right, the last is cut."""
+    """A table of printable cells. The first two columns are aligned left, the others right; the last one is cut.
+
+    `width`: columns; None, for a pipe, cuts nothing.
+    """
     lines = [head, *rows]
     widths = [max(columns(row[column]) for row in lines) for column in range(len(head) - 1)]
     left = None if width is None else width - sum(widths) - 2 * len(widths)
@@ -36,7 +39,7 @@ def _row(task: Summary) -> tuple[str, str, str, str, str, str]:
 
 
 def arrow(pair: tuple[int, int] | None) -> str:
-    """Two numbers as before and after; nothing for None."""
+    """Two numbers as before and after; empty for None."""
     return "" if pair is None else f"{pair[0]} → {pair[1]}"
 
 
@@ -69,7 +72,7 @@ def cut(text: str, width: int) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters two, combining ones none."""
+    """How many columns of a terminal a text takes: a wide letter takes two, a combining letter none."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
@@ -83,7 +86,12 @@ def page(
     limit: int = 5,
     flaky: Flaky = (),
 ) -> str:
-    """One task's decision for a person; at most `limit` ids of each group. `flaky` are ids with rates by control."""
+    """The decision on one task, for people.
+
+    `evidence`: what the decision was made from; None leaves the facts of the runs out.
+    `limit`: how many ids of each group are shown.
+    `flaky`: flaky ids, each with its rates by control.
+    """
     task = summary.of_decision(name, table, decision)
     lines = [f"{printable(name)}: {decision.verdict}", f"  F2P {arrow(task.f2p)}, P2P {arrow(task.p2p)}"]
     for heading, findings in (("refused for", decision.reasons), ("dropped", decision.dropped)):
@@ -97,7 +105,7 @@ def page(
 
 
 def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
-    """All findings of one rule: a heading with their number, then cause by cause."""
+    """All findings of one rule: a heading with the number of their ids, then cause by cause."""
     number = sum(len(finding.ids) for finding in findings)
     name = findings[0].list or ""
     lines = [f"  {number} {name}: {of(rule)}".replace("  : ", ": ") if number else f"  {of(rule)}"]
@@ -112,7 +120,7 @@ def _group(rule: Rule, findings: Sequence[Finding], limit: int) -> list[str]:
 
 
 def _flaky(flaky: Flaky, decision: Decision, limit: int) -> list[str]:
-    """Ids that are kept although runs of one control see them differently; of the others the groups say it."""
+    """Kept ids whose runs of one control differ. Of ids that are not kept, the groups already tell it."""
     kept = {*decision.kept_f2p, *decision.kept_p2p}
     lines = [f"  {printable(test)} [{_rates(rates)}]" for test, rates in flaky if test in kept]
     return ["", "kept, and flaky", *capped(lines, limit, "  ")] if lines else []

@@ -1,1 +1,1 @@
-"""The HTML report: its data, its templates, the command that builds it."""
+"""The HTML report: `build` reads a panel's records, `data` and `html` make one file from them."""

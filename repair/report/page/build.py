@@ -1,4 +1,4 @@
-"""A panel's records as the page that shows them. Reads files only, and holds one task's outcomes at a time."""
+"""The page of a panel, built from its records. It reads files only, and holds one task's outcomes at a time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,20 @@ from repair.report.page.data import Log, Opened, task_json
 from repair.report.page.html import CauseView, FlakyView, GateView, Page, Share, TaskView
 from repair.text import shown_line
 
-FLAKY = 500  # ids over the panel, that the page lists
-TAIL_LINES = 40
-TAIL_BYTES = 4000
+FLAKY = 500  # most flaky ids that the page lists, over the panel
+TAIL_LINES = 40  # most lines of one log that the page shows
+TAIL_BYTES = 4000  # most bytes of these lines
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is kept of one task: its row, what the gate asks, what is ranked, and its flaky ids."""
+    """What is kept of one task while the page is built.
+
+    `view`: its row in the task table.
+    `found`: its examined record as the gate needs it, without the outcomes of tests.
+    `findings`: drops and reasons, from which causes are ranked; empty where the record is not sound.
+    `flaky`: its first flaky ids, at most `FLAKY`.
+    """
 
     view: TaskView
     found: Examined
@@ -36,25 +42,25 @@ class _Seen:
 
 
 def page(panel: Panel, *, whole: bool = True) -> Page:
-    """The page of a panel's tasks. Where they are not the `whole` panel, its gate is not judged."""
-    seen = [_seen(panel, task) for task in panel.tasks]
-    gate = judge([task.found for task in seen], panel.min_tasks)
-    causes = rank((task.view.task.name, finding) for task in seen for finding in task.findings)
+    """The page of a panel's tasks. `whole`: these are all tasks of the panel; its gate is judged only then."""
+    entries = [_seen(panel, task) for task in panel.tasks]
+    gate = judge([task.found for task in entries], panel.min_tasks)
+    causes = rank((task.view.task.name, finding) for task in entries for finding in task.findings)
     images = {task.instance_id: task.image for task in panel.tasks}
-    flaky = [one for task in seen for one in task.flaky]
+    flaky = [view for task in entries for view in task.flaky]
     number = len(panel.tasks)
     return Page(
         panel=panel.name,
         tool=__version__,
         gate=GateView(gate.passed, gate.sum) if whole else GateView(None, f"{number} of its tasks: no gate is judged"),
         policy=tuple((key, _spelt(value)) for key, value in policy_document(panel.policy).items()),
-        tasks=tuple(task.view for task in seen),
+        tasks=tuple(task.view for task in entries),
         causes=tuple(
             CauseView(cause.cause, cause.tests, tuple(Share(name, tests, images[name]) for name, tests in cause.tasks))
             for cause in causes
         ),
         flaky=tuple(flaky[:FLAKY]),
-        flaky_ids=sum(task.view.flaky for task in seen),
+        flaky_ids=sum(task.view.flaky for task in entries),
     )
 
 
@@ -63,13 +69,13 @@ def _spelt(value: object) -> str:
 
 
 def _seen(panel: Panel, task: Task) -> _Seen:
-    found = examine(panel, task)
-    evidence, decision = found.evidence, found.decision
-    word = _word(found)
+    record = examine(panel, task)
+    evidence, decision = record.evidence, record.decision
+    word = _word(record)
     logs = tuple(_logs(panel, task, word))
-    opened = Opened(task.instance_id, word, task.image, _details(found, logs), evidence, decision, logs)
-    brief = replace(found, table=None, evidence=None, decision=decision and _brief(decision))
-    if found.soundness is not Soundness.SOUND or evidence is None or decision is None:
+    opened = Opened(task.instance_id, word, task.image, _details(record, logs), evidence, decision, logs)
+    brief = replace(record, table=None, evidence=None, decision=decision and _brief(decision))
+    if record.soundness is not Soundness.SOUND or evidence is None or decision is None:
         short = Summary(task.instance_id, word, note="; ".join(opened.details))
         return _Seen(TaskView(short, task_json(opened)), brief, (), ())
     short = summary.of_decision(task.instance_id, evidence.table, decision)
@@ -103,7 +109,10 @@ def _details(found: Examined, logs: tuple[Log, ...]) -> tuple[str, ...]:
 
 
 def _logs(panel: Panel, task: Task, word: str) -> Iterator[Log]:
-    """The ends of the logs that say why: of both controls where there is no record, of the oracle where it refused."""
+    """The ends of the logs that tell why a task is not admitted.
+
+    These are the logs of both controls where there is no record, and the oracle's where the record refuses the task.
+    """
     if word == words.NOT_RUN:
         kinds = tuple(ControlKind)
     elif word == Verdict.REFUSED:
@@ -118,7 +127,7 @@ def _logs(panel: Panel, task: Task, word: str) -> Iterator[Log]:
 
 
 def _tail(file: Path) -> str:
-    """The last lines of a log, `TAIL_LINES` and `TAIL_BYTES` at most; nothing where it cannot be read."""
+    """The last lines of a log, at most `TAIL_LINES` and `TAIL_BYTES`; empty where it cannot be read."""
     try:
         with file.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)

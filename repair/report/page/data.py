@@ -1,7 +1,8 @@
 """One task's page as JSON for a script element: compact, and unable to end the element that holds it.
 
-Pure. Ids come marked ones first, each as what it shares with the one before and its tail; outcomes are one letter a
-run, all ids of a control in one text. The page's script reads it, `repair/report/page/templates/grid.js`.
+Pure. Ids with a finding come first. Each id is the length of the prefix that it shares with the id before, and its
+tail. An outcome is one letter per run, and all ids of a control share one text.
+The page's script `repair/report/page/templates/grid.js` reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from repair.model import Decision, Evidence, Finding, ListName, Outcome, Row, Ru
 from repair.text import printable
 from repair.words import DROPPED, LETTERS, NO_OUTCOME, REFUSED, of
 
-MEMBERS = 20  # of a group, that are shown
+MEMBERS = 20  # most members of a group that the page shows
 _LISTS = {frozenset({ListName.F2P}): "f", frozenset({ListName.P2P}): "p"}
 _BOTH = "b"
 
@@ -30,7 +31,15 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What the page of one task shows: its word, what is wrong with its record, and what its evidence says."""
+    """What the page of one task shows.
+
+    `name`: its instance id.
+    `word`: its verdict, or what is wrong with its record.
+    `image`: the name of its image.
+    `details`: what is wrong with its record; empty where nothing is.
+    `evidence`, `decision`: what its record holds; None where that cannot be read.
+    `logs`: the ends of its controls' logs.
+    """
 
     name: str
     word: str
@@ -42,13 +51,13 @@ class Opened:
 
 
 def script_json(value: Any) -> str:
-    """ASCII JSON that holds no `<`, `>` or `&`, so that it can neither end a script element nor open a comment."""
+    """ASCII JSON without `<`, `>` and `&`: it can neither end a script element nor open a comment."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace("\x7f", "\\u007f")
 
 
 def task_json(task: Opened) -> str:
-    """One task for a script element."""
+    """One task as JSON for a script element."""
     document: dict[str, Any] = {
         "name": printable(task.name),
         "word": task.word,
@@ -61,13 +70,13 @@ def task_json(task: Opened) -> str:
     if task.evidence is not None and task.decision is not None:
         kinds = [(REFUSED, finding) for finding in task.decision.reasons]
         kinds += [(DROPPED, finding) for finding in task.decision.dropped]
-        kinds.sort(key=lambda pair: (pair[0] == DROPPED, -len(pair[1].ids)))  # refusals first, the largest first
+        kinds.sort(key=lambda pair: (pair[0] == DROPPED, -len(pair[1].ids)))  # refusals first, then by size
         document["findings"] = [_finding(kind, finding) for kind, finding in kinds]
         document["tests"] = _tests(task.evidence, [finding for _, finding in kinds])
     return script_json(document)
 
 
-# ---- what is said of the task
+# ---- facts of the task
 
 
 def _facts(task: Opened) -> list[tuple[str, str]]:
@@ -91,13 +100,13 @@ def _facts(task: Opened) -> list[tuple[str, str]]:
 
 
 def _runs(name: str, runs: Sequence[Run]) -> list[tuple[str, str]]:
-    said = []
+    facts = []
     for number, run in enumerate(runs, 1):
         extra = [*run.flags, *(f"set aside: {test}" for test in run.deadly), *filter(None, [run.patch])]
         status = "not run" if run.exit is None else f"exit {run.exit}"
         label = f"{name} {number}/{len(runs)}" if len(runs) > 1 else name
-        said.append((label, f"{status} ({'; '.join(extra)})" if extra else status))
-    return said
+        facts.append((label, f"{status} ({'; '.join(extra)})" if extra else status))
+    return facts
 
 
 def _finding(kind: str, finding: Finding) -> dict[str, Any]:
@@ -130,7 +139,7 @@ def _tests(evidence: Evidence, findings: Sequence[Finding]) -> dict[str, Any]:
     again = [confirmed.get(row.id) for row in rows]
     columns += [[row.empty if row else () for row in again], [row.oracle if row else () for row in again]]
     runs = [max(map(len, column), default=0) for column in columns]
-    causes, seen = _causes(rows)
+    causes, cause_numbers = _causes(rows)
     return {
         "shared": shared,
         "tails": tails,
@@ -138,14 +147,17 @@ def _tests(evidence: Evidence, findings: Sequence[Finding]) -> dict[str, Any]:
         "runs": runs,
         "columns": [_column(column, number) for column, number in zip(columns, runs, strict=True)],
         "causes": causes,
-        "seen": seen,
+        "seen": cause_numbers,
         "marks": [marks[row.id] for row in rows if row.id in marks],
         "groups": {number: _group(row) for number, row in enumerate(rows) if row.members},
     }
 
 
 def _front_coded(ids: Sequence[str]) -> tuple[list[int], list[str]]:
-    """For each id how many UTF-16 units it shares with the one before, and its tail: texts are cut in JavaScript."""
+    """For each id, how many UTF-16 units it shares with the id before, and its tail.
+
+    The page's script cuts texts in such units.
+    """
     shared, tails, before = [], [], ""
     for test in ids:
         limit = min(len(test), len(before))
@@ -165,18 +177,21 @@ def _letters(outcomes: Sequence[Outcome]) -> str:
 
 
 def _causes(rows: Sequence[Row]) -> tuple[list[str], list[int]]:
-    """The causes once each, and (row, cause under empty, cause under oracle) flat, for the rows that have one."""
+    """The causes, each once, and numbers of rows and causes.
+
+    The numbers are triples in one list: row, cause under empty, cause under oracle. Only rows with a cause have one.
+    """
     numbers = {"": 0}
-    seen: list[int] = []
+    triples: list[int] = []
     for number, row in enumerate(rows):
         if row.cause_empty or row.cause_oracle:
             before, after = (numbers.setdefault(text, len(numbers)) for text in (row.cause_empty, row.cause_oracle))
-            seen += (number, before, after)
-    return [printable(text) for text in numbers], seen
+            triples += (number, before, after)
+    return [printable(text) for text in numbers], triples
 
 
 def _group(row: Row) -> dict[str, Any]:
-    """A group's number of members, and those that are worst."""
+    """The number of a group's members, and at most `MEMBERS` of them, the worst under the oracle first."""
 
     def good(member: str) -> tuple[int, str]:
         _, oracle = row.members[member]

@@ -1,7 +1,7 @@
-"""A panel as one HTML file: what the page shows, as values, and the page as text.
+"""A panel as one HTML file: the values that the page shows, and the page as text.
 
-Pure: values in, a text out, made by the templates beside it. The page holds all that it needs and may fetch nothing:
-its Content-Security-Policy names its one script and its one style by their digests.
+Pure; the templates next to this module make the text. The page holds all that it needs and may fetch nothing.
+Its Content-Security-Policy names its one script and its one style by their digests.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from repair.text import printable
 from repair.words import FLAKY, GATE_MET, GATE_NOT_MET, LETTERS, NO_OUTCOME, OUTCOMES, STATES
 
 BAR = 1000  # units of the bar's width
-CAUSES = 500  # that are shown
+CAUSES = 500  # most causes that the page shows
 SCRIPTS = ("report.js", "grid.js", "task.js")
 _OTHER = ("stale", "edited", "inconsistent")
 
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """The gate's answer and its sum; `passed` None where only a part of the panel is shown."""
+    """The gate's answer and its sum. `passed` is None where the page shows a part of the panel only."""
 
     passed: bool | None
     sum: str
@@ -37,7 +37,7 @@ class GateView:
 class TaskView:
     """One row of the task table, with the number of its flaky ids.
 
-    `data` is the task's own page, JSON that is safe in a script element: see `repair.report.page.data`.
+    `data` is the task's own page as JSON that is safe in a script element: see `repair.report.page.data`.
     """
 
     task: Summary
@@ -47,7 +47,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one task has of a cause: how many of its tests, and the image in which to mend it."""
+    """One task's share of a cause: how many of its tests have it, and the image in which to fix it."""
 
     task: str
     tests: int
@@ -56,7 +56,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class CauseView:
-    """One cause over the panel, tasks with most tests first."""
+    """One cause over the panel; in `shares`, the tasks with most tests come first."""
 
     cause: str
     tests: int
@@ -65,7 +65,7 @@ class CauseView:
 
 @dataclass(frozen=True, slots=True)
 class FlakyView:
-    """An id whose runs of a control differ: (control, outcomes with their rates) of each such control."""
+    """An id whose runs of a control differ. `rates`: (control, outcomes with their rates) of each such control."""
 
     task: str
     id: str
@@ -74,7 +74,17 @@ class FlakyView:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that the page shows. `flaky` holds some of `flaky_ids` ids; `policy` is (key, value) in words."""
+    """All that the page shows.
+
+    `panel`: the name of the panel.
+    `tool`: the version of repair that makes the page.
+    `gate`: the gate's answer and its sum.
+    `policy`: each key of the policy with its value in words.
+    `tasks`: the rows of the task table.
+    `causes`: causes over the panel, those with most tests first.
+    `flaky`: the flaky ids that the page lists.
+    `flaky_ids`: the number of all flaky ids, listed or not.
+    """
 
     panel: str
     tool: str
@@ -88,7 +98,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of the bar: a word for tasks, how many there are, and where it lies in units of `BAR`."""
+    """A part of the bar over a panel's tasks.
+
+    `word`: the state of its tasks, a key of `STATES`.
+    `number`: how many tasks it stands for.
+    `begin`, `width`: where it lies, in units of `BAR`.
+    """
 
     word: str
     number: int
@@ -122,17 +137,17 @@ def render(page: Page) -> str:
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
-    """What each task is called: its name as it can be shown, with a number where another's looks the same."""
-    found: dict[str, str] = {}
+    """The label of each task: its name in printable form, with a number where another task has the same label."""
+    by_name: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         label, number = printable(name), 1
         while label in taken:
             number += 1
             label = f"{printable(name)} ({number})"
-        found[name] = label
+        by_name[name] = label
         taken.add(label)
-    return found
+    return by_name
 
 
 def headline(gate: GateView) -> str:
@@ -147,7 +162,7 @@ def headline(gate: GateView) -> str:
 
 
 def segments(page: Page) -> tuple[Segment, ...]:
-    """The bar over the panel's tasks in the order of `STATES`; words that nobody has to hear of only where they are."""
+    """The bar over the panel's tasks, in the order of `STATES`. A word for unsound records needs such a task."""
     words = [view.task.word for view in page.tasks]
     parts, begin = [], 0.0
     for word in STATES:
@@ -193,7 +208,7 @@ def _environment() -> Environment:
 
 @cache
 def _script() -> str:
-    """The page's one script: its files in a scope of their own."""
+    """The page's one script: its files, joined in a scope of their own."""
     return '"use strict";\n(() => {\n' + "\n".join(map(_source, SCRIPTS)) + "})();\n"
 
 
