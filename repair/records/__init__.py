@@ -1,1 +1,1 @@
-"""What is written once: records, their checks, gates and summaries."""
+"""Records: their bytes and their checks, and the gates, summaries and comparisons made from them."""

@@ -1,6 +1,6 @@
-"""Causes ranked over a panel: what to mend in which image first.
+"""Causes ranked over a panel: what to fix in which image first.
 
-Pure. A cause in a record names the file that failed to import; over a panel the same missing module is one cause.
+Pure. A cause in a record names the file that failed to import. Over a panel, the same missing module is one cause.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NEAREST = "; nearest: "
 
 
 class Caused(Protocol):
-    """What has a cause and ids: a finding, or what is wrong with a list."""
+    """Anything with a cause and ids: a finding, or listed ids that the image classes otherwise."""
 
     @property
     def cause(self) -> str: ...
@@ -27,9 +27,11 @@ class Caused(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One cause over a panel: how many `tests` have it, and the tasks that have it, each with its number of tests.
+    """One cause over a panel.
 
-    `tasks` are sorted by number, largest first.
+    `cause`: its text, as `common` gives it.
+    `tests`: how many tests have it, over all tasks.
+    `tasks`: (task, its number of tests with the cause), the largest number first.
     """
 
     cause: str
@@ -38,12 +40,12 @@ class Ranked:
 
 
 def common(cause: str) -> str:
-    """A cause without what is one file's or one id's own, so that tasks can share it."""
+    """A cause without what belongs to one file or one id, so that tasks can share it; `NO_CAUSE` for none."""
     return _PLACE.sub("", cause).partition(_NEAREST)[0] or NO_CAUSE
 
 
 def rank(found: Iterable[tuple[str, Caused]]) -> tuple[Ranked, ...]:
-    """The causes of (task, finding) pairs that have ids, those with most tests first."""
+    """The causes of (task, finding) pairs, those with most tests first. A finding without ids does not count."""
     causes: dict[str, Counter[str]] = {}
     for task, finding in found:
         if finding.ids:

@@ -1,7 +1,7 @@
-"""outcomes.json and repair.json as bytes: the same values give the same bytes, ASCII, with no time, host or path.
+"""outcomes.json and repair.json as bytes: the same values give the same bytes, in ASCII, without time, host or path.
 
-repair.json is written for people who read it in a pull request: decision and counts first, then what is dropped, one
-id a line. outcomes.json is all that the decision used, one id a line, and reads back.
+People read repair.json in a pull request: decision and counts come first, then what is dropped, one id per line.
+outcomes.json holds all that the decision used, one id per line, and `read_outcomes` reads it back.
 """
 
 from __future__ import annotations
@@ -29,14 +29,11 @@ from repair.model import (
 )
 from repair.text import inline, pretty, sha256
 
-# ---- JSON as text
-
-
 # ---- repair.json
 
 
 def repair_json(repair: Repair, outcomes_sha256: str) -> bytes:
-    """The bytes of repair.json; `outcomes_sha256` is the digest of the outcomes.json beside it."""
+    """The bytes of repair.json; `outcomes_sha256` is the digest of the outcomes.json next to it, in hexadecimal."""
     evidence, decision = repair.evidence, repair.decision
     lists = {
         ListName.F2P: decision.kept_f2p,
@@ -71,7 +68,7 @@ def repair_json(repair: Repair, outcomes_sha256: str) -> bytes:
 
 
 def inputs_document(inputs: Inputs) -> dict[str, str | None]:
-    """The digests by the names of what they are of; entry.patch and the source only where they count."""
+    """The digests by the names of what they are of. entry.patch and the source appear only where they count."""
     document = {
         "task": inputs.task,
         "environment": inputs.environment,
@@ -103,7 +100,7 @@ def _counts(table: Table, name: ListName, kept: Sequence[str], decision: Decisio
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
-    """A drop or a reason, with the number of its ids."""
+    """A drop or a reason to refuse, with the number of its ids; fields without a value are left out."""
     document: dict[str, Any] = {}
     if finding.list is not None:
         document["list"] = finding.list
@@ -118,12 +115,12 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """What is recorded of an image."""
+    """What a record says of an image."""
     return {"id": image.id, "digest": image.digest, "platform": image.platform}
 
 
 def brief(run: Run) -> dict[str, Any]:
-    """A run's facts without its image, only those that there are."""
+    """A run's facts without its image; facts without a value are left out, but for the exit status."""
     document: dict[str, Any] = {"exit": run.exit}
     if run.patch is not None:
         document["patch"] = run.patch
@@ -140,7 +137,7 @@ def brief(run: Run) -> dict[str, Any]:
 
 
 def outcomes_json(evidence: Evidence) -> bytes:
-    """The bytes of outcomes.json: everything that the decision used, one id a line."""
+    """The bytes of outcomes.json: all that the decision used, one id per line."""
     confirmed = {row.id: row for row in evidence.confirm_table.rows} if evidence.confirm_table else {}
     confirm = {}
     if evidence.confirm_table is not None:
@@ -202,12 +199,15 @@ def _cells(row: Row) -> dict[str, Any]:
 
 
 def read_outcomes(content: bytes) -> Evidence:
-    """The evidence that an outcomes.json holds. Raises `StoreError` where it is not one of ours."""
+    """The evidence that an outcomes.json holds.
+
+    Raises `StoreError` where repair did not write the content, or wrote it by another schema.
+    """
     try:
         document = orjson.loads(content)
         if document["schema"] != SCHEMA:
-            found = repr(document["schema"])[:40]
-            raise StoreError(f"outcomes.json has schema {found}, this version of repair reads {SCHEMA}")
+            schema = repr(document["schema"])[:40]
+            raise StoreError(f"outcomes.json has schema {schema}, this version of repair reads {SCHEMA}")
         controls, tests = document["controls"], document["tests"]
         confirm = controls.get("confirm")
         table = Table(

@@ -1,4 +1,4 @@
-"""May a panel train or measure a model? Counts the admitted tasks, and writes what a training run takes."""
+"""The gate of a panel: may it train or measure a model? It counts admitted tasks, and makes the training manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ MANIFEST_SCHEMA = 1  # 1: the first
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`admitted` are clean or confirmed repaired and sound, in the panel's order; `refused` says why of the others."""
+    """The answer of a gate.
+
+    `clean`, `repaired`: the numbers of admitted tasks with that verdict.
+    `min_tasks`: the fewest admitted tasks that pass the gate.
+    `admitted`: tasks with a sound record that is clean or confirmed, in the panel's order.
+    `refused`: (name, why it is not admitted) of each other task.
+    """
 
     clean: int
     repaired: int
@@ -30,7 +36,7 @@ class Gate:
 
     @property
     def sum(self) -> str:
-        """Such as `34 clean + 6 repaired = 40 ≥ 40`."""
+        """The count in words, such as `34 clean + 6 repaired = 40 ≥ 40`."""
         total = self.clean + self.repaired
         return f"{self.clean} clean + {self.repaired} repaired = {total} {'≥' if self.passed else '<'} {self.min_tasks}"
 
@@ -50,7 +56,7 @@ def judge(records: Sequence[Examined], min_tasks: int) -> Gate:
 
 
 def manifest(panel: Panel, gate: Gate) -> bytes:
-    """What a training run takes: the admitted tasks with their kept lists, images, and the digests that pin them."""
+    """The bytes of the manifest for a training run: admitted tasks, kept lists, images, and the digests that pin them."""
     tasks = [
         {
             "instance_id": task.task.instance_id,

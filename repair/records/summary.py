@@ -17,10 +17,11 @@ STALE = str(Soundness.STALE)
 class Summary:
     """One task in short.
 
+    `name`: its instance id.
     `word`: its verdict where its record is sound, else what is wrong.
     `admitted`: a gate counts the task.
-    `why`: why no gate counts it; empty where one does.
-    `edited`: the record is not what was written, or cannot be read.
+    `why`: why no gate counts it; empty where a gate does.
+    `edited`: the record is not what repair wrote, or cannot be read.
     `f2p`, `p2p`: numbers of ids (listed, kept); None where nothing is decided.
     `dropped`: number of ids.
     `note`: the first reason of a refused task, else the cause of its largest drop, else what is wrong.
@@ -49,7 +50,7 @@ def of_decision(name: str, table: Table, decision: Decision) -> Summary:
 
 
 def of_record(record: Examined) -> Summary:
-    """A task whose record was examined. It has counts where its evidence was kept."""
+    """A task whose record was examined. It has counts where the outcomes of its tests were kept."""
     name, decision = record.task.instance_id, record.decision
     if record.soundness is Soundness.SOUND and decision is not None:
         summary = Summary(name, decision.verdict, record.admitted, "" if record.admitted else _reasons(decision))
@@ -71,7 +72,7 @@ def _counted(summary: Summary, table: Table, decision: Decision) -> Summary:
 
 
 def _reasons(decision: Decision) -> str:
-    """All reasons of a refused task, each rule once."""
+    """All reasons of a refused task, each rule once per list."""
     if any(finding.rule is Rule.NOT_CONFIRMED for finding in decision.reasons):
         causes = dict.fromkeys(finding.cause for finding in decision.reasons)
         return f"{of(Rule.NOT_CONFIRMED)} ({'; '.join(causes)})"
@@ -81,7 +82,7 @@ def _reasons(decision: Decision) -> str:
 
 
 def note(decision: Decision) -> str:
-    """The first reason of a refused task, else the cause of its largest drop."""
+    """The first reason of a refused task, else the cause of its largest drop; empty for a clean task."""
     if decision.reasons:
         first = decision.reasons[0]
         alike = sum(len(reason.ids) for reason in decision.reasons if reason.rule is first.rule)
