@@ -1,6 +1,6 @@
-"""The command line; the only place that prints or exits. A command is a composition of what the other modules do.
+"""The command line: the only place that prints or exits. A command combines what the other modules do.
 
-Heavy modules are imported where they are used, so that `repair --help` is quick.
+Commands import heavy modules where they use them, so that `repair --help` is quick.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ for _name, _command in COMMANDS.items():
 
 
 def run_app(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status. The one place where an error becomes a message."""
+    """Run the command line and give its exit status. Only here does an error become a message."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # arrows in a locale that has none
+            stream.reconfigure(errors="replace")  # the locale may lack our arrows
     try:
         status = _status(arguments)
         sys.stdout.flush()
@@ -53,7 +53,7 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
         _complain(err, as_json="--json" in arguments)
         return err.code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: not worth a word
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: no error
         return 0
     except OSError as err:
         if err.errno != errno.ENOSPC:
@@ -61,7 +61,7 @@ def run_app(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _complain(DiskFull("the output cannot be written: no space left", "free some, then run again"), as_json=False)
         return DiskFull.code
-    except Exception:  # noqa: BLE001 - the one boundary: whatever is left is a bug of ours
+    except Exception:  # noqa: BLE001 - the one boundary: any other exception is a bug of repair
         traceback.print_exc()
         print("repair: this is a bug of repair's; please report it with the lines above", file=sys.stderr)
         return RepairError.code
@@ -71,14 +71,14 @@ def _status(arguments: Sequence[str]) -> int:
     try:
         app(args=arguments, prog_name="repair")
     except SystemExit as err:
-        if isinstance(err.__context__, BrokenPipeError):  # typer makes a status of it
+        if isinstance(err.__context__, BrokenPipeError):  # typer turns it into a status
             raise err.__context__ from None
         return err.code if isinstance(err.code, int) else int(err.code is not None)
     return 0
 
 
 def _complain(err: RepairError, *, as_json: bool) -> None:
-    """Print an error: what a stranger's line end begins is set in, and so no line of ours."""
+    """Print an error. Its further lines are indented: a stranger's text cannot fake a message of repair."""
     print("\n    ".join(map(printable, f"repair: {err}".split("\n"))), file=sys.stderr)
     if as_json:
         error = {"kind": err.kind, "message": err.message, "next": err.next}

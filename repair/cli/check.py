@@ -1,4 +1,4 @@
-"""`repair check` and `repair gate`: what holds a panel to its records."""
+"""`repair check` and `repair gate`: the commands that compare a panel with its records."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def check(
     from repair.report import run as report_run
 
     loaded = load(panel, None, include, exclude)
-    found = examine_all(loaded)
-    again: list[Result] = []
+    records = examine_all(loaded)
+    reruns: list[Result] = []
     if rerun:
         kept = "nothing was changed"
         with (
@@ -60,12 +60,12 @@ def check(
             progress_to(len(loaded.tasks), as_json) as say,
         ):
             options = session.Options(jobs, build, verifier=verifier_of, retries=retries)
-            again = pipeline.rerun(loaded, sandbox, options, say)
-    code = report_run.exit_code(again) or int(any(task.soundness is not Soundness.SOUND for task in found))
+            reruns = pipeline.rerun(loaded, sandbox, options, say)
+    code = report_run.exit_code(reruns) or int(any(task.soundness is not Soundness.SOUND for task in records))
     if as_json:
-        print_json(report_run.check_document(found, again, code))
+        print_json(report_run.check_document(records, reruns, code))
     else:
-        print(report_run.check_text(found, again), end="")
+        print(report_run.check_text(records, reruns), end="")
     raise typer.Exit(code)
 
 

@@ -1,4 +1,4 @@
-"""`repair diff`: what changed between two panels, or two revisions of one."""
+"""`repair diff`: what changed between two panels, or between two revisions of one panel."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def diff(
     if form not in FORMATS:
         raise UsageError(f"--format {form}: expected {', '.join(FORMATS)}")
     with _interruptible(), records_diff_sides.places(before, after) as sides:
-        found = records_diff_sides.compare(*sides)
+        comparison = records_diff_sides.compare(*sides)
     if form == "json":
-        print_json(document(found))
+        print_json(document(comparison))
     elif form == "markdown":
-        print(markdown(found), end="")
+        print(markdown(comparison), end="")
     else:
-        print_coloured(text(found, width()))
-    raise typer.Exit(int(found.differs))
+        print_coloured(text(comparison, width()))
+    raise typer.Exit(int(comparison.differs))
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Make SIGTERM and Ctrl-C end a comparison with their own status, its temporary files removed."""
+    """Make SIGTERM and Ctrl-C end a comparison with their own exit status, after its temporary files are removed."""
     with stoppable() as stop:
         try:
             yield

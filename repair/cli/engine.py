@@ -1,4 +1,4 @@
-"""`repair clean` and `repair doctor`: the engine, and what runs left on it."""
+"""`repair clean` and `repair doctor`: the engine, and what earlier runs left on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from repair.model import Panel
     from repair.sandbox import Sandbox
 
-LITTLE_DISK = 5 << 30  # bytes
+LITTLE_DISK = 5 << 30  # bytes; at this or less, `repair doctor` reports a problem
 
 
 def clean(
@@ -79,7 +79,7 @@ def doctor(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the examination: good or not, what was found, and what to do about it."""
+    """One line of the examination: whether it is good, what was found, and what to do about it."""
 
     good: bool
     what: str
@@ -87,7 +87,7 @@ class Finding:
 
 
 def examine(panel: Panel | None) -> Iterator[Finding]:
-    """Look at git, the engine, its disk, and the images of a panel."""
+    """Look at git, the engine, its disk, and the images of a panel; None stands for no panel."""
     from repair.sandbox import Sandbox
     from repair.sandbox.run_locks import new_run_id
 
@@ -111,10 +111,10 @@ def _engine(sandbox: Sandbox, panel: Panel | None) -> Iterator[Finding]:
     for warning in engine.warnings:
         yield Finding(True, f"the engine warns: {warning}")
     yield from _disk(engine.root)
-    left = sandbox.left_over()
-    if left:
+    leftovers = sandbox.left_over()
+    if leftovers:
         yield Finding(
-            True, f"{len(left)} containers of repair runs are on the engine", "`repair clean` removes dead ones"
+            True, f"{len(leftovers)} containers of repair runs are on the engine", "`repair clean` removes dead ones"
         )
     if panel is not None:
         yield from _images(panel, sandbox)
@@ -128,7 +128,7 @@ def _git() -> Finding:
 
 
 def _disk(root: str) -> Iterator[Finding]:
-    """The engine's free disk, where the engine is on this machine."""
+    """The free disk of the engine. It can be seen only where the engine is on this machine."""
     if root and Path(root).is_dir():
         free = shutil.disk_usage(root).free
         advice = "" if free > LITTLE_DISK else "free some: `docker system df` shows what images and containers take"

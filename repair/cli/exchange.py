@@ -1,4 +1,4 @@
-"""`repair import` and `repair export`: panels in the formats that people have."""
+"""`repair import` and `repair export`: panels from and to the formats that people have."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def import_panel(
     from repair.report.exchange import import_document, import_text
 
     choice = importing.Choice(format_name, limit, tuple(include or ()), tuple(exclude or ()))
-    found = importing.run(source, panel, choice, Wants(image_template, test_cmd))
+    preflight = importing.run(source, panel, choice, Wants(image_template, test_cmd))
     try:
         with session.connect() as sandbox:
-            importing.look_for_images(found, sandbox.images.references())
+            importing.look_for_images(preflight, sandbox.images.references())
     except EngineError as err:
-        importing.look_for_images(found, err)
-    code = int(bool(found.reasons))
-    document = import_document(found, code)
+        importing.look_for_images(preflight, err)
+    code = int(bool(preflight.reasons))
+    document = import_document(preflight, code)
     importing.keep(panel, document)
     if as_json:
         print_json(document)
     else:
-        print(import_text(panel, found), end="")
+        print(import_text(panel, preflight), end="")
     raise typer.Exit(code)
 
 
@@ -96,8 +96,8 @@ def export_panel(
     from repair.formats import exporting
     from repair.report.exchange import export_document, export_text
 
-    done = exporting.run(load(panel, None, include, exclude), target, format_name, every=every)
+    exported = exporting.run(load(panel, None, include, exclude), target, format_name, every=every)
     if as_json:
-        print_json(export_document(done, 0))
+        print_json(export_document(exported, 0))
     else:
-        print(export_text(target, done), end="")
+        print(export_text(target, exported), end="")

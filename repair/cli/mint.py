@@ -1,4 +1,4 @@
-"""`repair mint`: lists as a task's image gives them."""
+"""`repair mint`: lists as the image of each task gives them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def mint(
     if output is None and not compare:
         raise UsageError("nothing to do", "name the new panel with -o, or ask for --compare")
     if output is not None:
-        check_new(output)  # before a night's runs
+        check_new(output)  # the user learns of it before a night of runs
         if panel.resolve() in output.resolve().parents:
             raise UsageError(f"{output} is in the panel itself", "name a directory beside it")
     loaded = load(panel, None, include, exclude, lists=False)
@@ -80,15 +80,15 @@ def mint(
         with progress_to(len(loaded.tasks), as_json) as say:
             results = run.run(loaded, sandbox, options, plan, say)
         code = report_mint.exit_code(results)
-        found = [result.value.minted for result in results if result.value is not None]
-        problem = None if output is None or not found else _written(loaded, output, found)
-        target = output if found and problem is None else None
+        minted = [result.value.minted for result in results if result.value is not None]
+        problem = None if output is None or not minted else _written(loaded, output, minted)
+        target = output if minted and problem is None else None
         code = code if problem is None else problem.code
         if as_json:
             print_json(report_mint.document(results, code, problem, compared=compare))
         else:
             texts = [report_mint.compared_text(results, width())] if compare else []
-            texts += [report_mint.minted_text(results, target, width())] if found and output is not None else []
+            texts += [report_mint.minted_text(results, target, width())] if minted and output is not None else []
             print_coloured("\n".join(texts))
         print(failures_text(report_mint.failed(results)), end="", file=sys.stderr)
         if problem is not None:
@@ -97,7 +97,10 @@ def mint(
 
 
 def _written(panel: Panel, target: Path, found: Sequence[Minted]) -> RepairError | None:
-    """Write the new panel; what kept it from being written, since what a night found is shown all the same."""
+    """Write the new panel, and give the error that kept it from being written; None where it was written.
+
+    It does not raise: the user sees the results of a night of runs in any case.
+    """
     from repair.mint import write
 
     try:

@@ -1,4 +1,4 @@
-"""`repair new` and `repair schema`: what a person who writes a task by hand starts from."""
+"""`repair new` and `repair schema`: the start for a person who writes a task by hand."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def schema(
 
 
 def text(made: Made) -> str:
-    """What was written, and what is to be done next."""
+    """What was written, and what to do next."""
     from repair.panel.keys import FILL_IN
     from repair.panel.new import SCHEMAS_FOLDER
 

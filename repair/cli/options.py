@@ -1,4 +1,4 @@
-"""The command line's frame: the app, shared options, and how commands print and are interrupted."""
+"""The frame of the command line: the app, shared options, and how commands print and stop."""
 
 from __future__ import annotations
 
@@ -77,19 +77,23 @@ def load(
     *,
     lists: bool = True,
 ) -> Panel:
-    """The chosen tasks of a panel; without `lists` a task.json may lack its two."""
+    """The chosen tasks of a panel. Without `lists`, a task.json may lack its two lists.
+
+    `tasks` are names or paths, `include` and `exclude` are globs; None chooses all tasks.
+    Raises `UsageError` where `directory` is not a panel or no task is left.
+    """
     from repair.panel import read
 
-    read.load_settings(directory)  # whether it is a panel at all comes before which tasks it has
+    read.load_settings(directory)  # an error about the panel comes before errors about tasks
     chosen = read.choose(directory, include or (), exclude or (), tasks or ())
     return read.load(directory, chosen.__contains__, lists=lists)
 
 
 def load_task(task_dir: Path, *, lists: bool = True) -> Panel:
-    """The panel of a task's directory, with that task alone."""
+    """The panel of a task's directory, with that task alone. Raises `UsageError` where it has no task.json."""
     from repair.panel import read
 
-    directory = Path(os.path.abspath(task_dir))  # noqa: PTH100 - a link in a panel stays in that panel
+    directory = Path(os.path.abspath(task_dir))  # noqa: PTH100 - a link to a task is in the panel that holds the link
     if not read.is_there(directory / "task.json", Path.is_file):
         raise UsageError(f"{task_dir} is no task: it has no task.json", "name a task's directory in its panel")
     return read.load(directory.parent, directory.name.__eq__, lists=lists)
@@ -97,14 +101,14 @@ def load_task(task_dir: Path, *, lists: bool = True) -> Panel:
 
 @dataclass
 class Stop:
-    """The status with which a stopped command ends."""
+    """The exit status of a stopped command."""
 
     status: int = INTERRUPTED
 
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Make SIGTERM a KeyboardInterrupt, as Ctrl-C is; what is yielded tells them apart."""
+    """Make SIGTERM a KeyboardInterrupt, as Ctrl-C is. The `Stop` that it yields tells them apart."""
     stop = Stop()
 
     def terminate(*_: object) -> None:
@@ -122,7 +126,7 @@ def stoppable() -> Iterator[Stop]:
 def interruptible(
     sandbox: Sandbox, kept: str = "finished records are kept, run again to go on from there"
 ) -> Iterator[None]:
-    """Make SIGTERM end a run as Ctrl-C does: containers removed, what is `kept` said, then the status."""
+    """Make SIGTERM end a run as Ctrl-C does: remove the containers, print what is `kept`, exit with the status."""
     with stoppable() as stop:
         try:
             yield
@@ -133,11 +137,12 @@ def interruptible(
             print(f"repair: stopped; {kept}", file=sys.stderr)
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(stop.status)  # a thread may sit in a pull or a build, which nothing can interrupt
+            os._exit(stop.status)  # a thread may wait for a pull or a build, which nothing can interrupt
 
 
 @contextmanager
 def progress_to(total: int, as_json: bool) -> Iterator[Say]:
+    """Yield the function that shows progress: on stdout, or on stderr where stdout takes JSON."""
     from repair.report import progress
 
     out = sys.stderr if as_json else sys.stdout
@@ -149,7 +154,7 @@ def progress_to(total: int, as_json: bool) -> Iterator[Say]:
 
 
 def width() -> int | None:
-    """Columns of the terminal; None for a pipe, where nothing is cut."""
+    """The number of columns of the terminal; None where stdout is not a terminal, and nothing is cut."""
     return (os.get_terminal_size(sys.stdout.fileno()).columns or 80) if sys.stdout.isatty() else None
 
 
@@ -164,7 +169,7 @@ COLOURS = {
 
 
 def print_coloured(text: str) -> None:
-    """Print text, with the first verdict of each line in its colour on a terminal."""
+    """Print text. On a terminal, the first verdict of each line gets its colour."""
     if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
         print(text, end="")
         return

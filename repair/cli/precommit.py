@@ -1,6 +1,6 @@
-"""The pre-commit hook: `repair check` of every panel that one of the given files touches.
+"""The pre-commit hook: `repair check` of every panel that the given files touch.
 
-pre-commit calls it as `python -I -m repair.cli.precommit FILE...`: isolated, since the repository that it is called in
+pre-commit calls it as `python -I -m repair.cli.precommit FILE...`. `-I` isolates it, since the repository that calls it
 may hold a folder `repair` of its own.
 """
 
@@ -16,7 +16,7 @@ from repair.text import printable
 
 
 def main(files: Sequence[str]) -> int:
-    """Check the panels of `files`, one after the other; the greatest exit status, 0 where there is none."""
+    """Check the panels of `files` one after the other; the greatest exit status, or 0 where `files` touch no panel."""
     worst = 0
     for panel in panels_of(files, read(Path())):
         print(f"repair check {printable(panel)}", flush=True)

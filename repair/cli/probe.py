@@ -1,4 +1,4 @@
-"""`repair probe`: why a test does not hold still."""
+"""`repair probe`: why the outcome of a test changes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def probe(
 
 
 def _checked(ids: Sequence[str]) -> tuple[str, ...]:
-    """The ids, each once. Raises `UsageError` for what can be none in a task.json either."""
+    """The ids, each once. Raises `UsageError` for a text that could not be an id in task.json."""
     from repair.outcomes.spelling import MAX_ID, can_be_listed
 
     for test in ids:

@@ -36,8 +36,8 @@ def report(
     page = build.page(loaded, whole=not include and not exclude)
     content = html.render(page).encode()
     write_atomically(output, content)
-    found = ", ".join(f"{part.number} {part.word}" for part in html.segments(page) if part.number)
-    print(printable(f"{output}: {_size(len(content))}, {html.headline(page.gate)}, {found}"))
+    totals = ", ".join(f"{part.number} {part.word}" for part in html.segments(page) if part.number)
+    print(printable(f"{output}: {_size(len(content))}, {html.headline(page.gate)}, {totals}"))
     if open_it:
         import webbrowser
 
@@ -46,7 +46,7 @@ def report(
 
 
 def _check_place(output: Path) -> None:
-    """Raise before anything is read where the file could not be written."""
+    """Raise `UsageError` where the file could not be written, before anything is read."""
     try:
         if output.is_dir():
             raise UsageError(f"{output} is a directory", "name the HTML file")
@@ -59,12 +59,12 @@ def _check_place(output: Path) -> None:
 
 
 def _is_page(file: Path) -> bool:
-    """Is a file a page, which may be replaced, or empty?"""
+    """Is the file a page, or empty? Then a new page may replace it."""
     with file.open("rb") as stream:
         begin = stream.read(20)
     return not begin or begin.lower().startswith(b"<!doctype html")
 
 
 def _size(number: int) -> str:
-    """Bytes for people: `48 kB`, `6.1 MB`."""
+    """A number of bytes for people: `48 kB`, `6.1 MB`."""
     return f"{number / KILO / KILO:.1f} MB" if number >= KILO * KILO else f"{max(1, round(number / KILO))} kB"

@@ -1,4 +1,4 @@
-"""`repair run`, `check` and `gate`: what decides a panel, and what holds it to its records."""
+"""`repair run`: the command that decides a panel."""
 
 from __future__ import annotations
 
@@ -74,6 +74,3 @@ def run(
     failed = ((result.task.instance_id, result.error) for result in results if result.state is pipeline.State.FAILED)
     print(report_run.failures_text(failed), end="", file=sys.stderr)
     raise typer.Exit(code)
-
-
-# ---- check and gate

@@ -1,4 +1,4 @@
-"""`repair show`, `parse`, `clean` and `doctor`: a look at one thing, and the engine's upkeep."""
+"""`repair show` and `repair parse`: a look at one task, and at report files."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def show(
         if log not in set(ControlKind):
             raise UsageError(f"--log {log}: expected empty or oracle")
         return _print_log(loaded, ControlKind(log))
-    found = examine(loaded, task)
-    if found.table is None or found.decision is None:
-        raise UsageError(f"{task_dir}: {found.soundness}: {'; '.join(found.details)}")
+    examined = examine(loaded, task)
+    if examined.table is None or examined.decision is None:
+        raise UsageError(f"{task_dir}: {examined.soundness}: {'; '.join(examined.details)}")
     limit = sys.maxsize if every else 5
-    flaky = tuple(rules.flaky(found.evidence)) if found.evidence is not None else ()
-    print_coloured(terminal.page(task.instance_id, found.table, found.decision, found.evidence, limit, flaky))
-    if found.soundness is not Soundness.SOUND:
-        print(printable(f"this record is {found.soundness}: {'; '.join(found.details)}"))
+    flaky = tuple(rules.flaky(examined.evidence)) if examined.evidence is not None else ()
+    print_coloured(terminal.page(task.instance_id, examined.table, examined.decision, examined.evidence, limit, flaky))
+    if examined.soundness is not Soundness.SOUND:
+        print(printable(f"this record is {examined.soundness}: {'; '.join(examined.details)}"))
     return None
 
 
 def _print_log(panel: Panel, kind: str) -> None:
-    """Print a log: as it is into a file or a pipe, and so that it cannot steer a terminal on one."""
+    """Print a log: unchanged into a file or a pipe; on a terminal, in a form that cannot steer it."""
     from repair.controls.workspace import latest_log
 
     file = latest_log(panel, panel.tasks[0], kind)
@@ -87,16 +87,13 @@ def parse(
     from repair.errors import ReportError
     from repair.outcomes import report_files as files
 
-    seen = files.read_all(reports, None if ids is None else files.read_ids(ids))
+    results = files.read_all(reports, None if ids is None else files.read_ids(ids))
     if as_json:
-        print_json({"outcomes": seen.outcomes, "flags": list(seen.flags)})
+        print_json({"outcomes": results.outcomes, "flags": list(results.flags)})
     else:
-        for test, outcome in seen.outcomes.items():
+        for test, outcome in results.outcomes.items():
             print(f"{outcome:8} {files.shown(test)}")
-    for problem in seen.problems:
+    for problem in results.problems:
         print(printable(f"repair: {problem}"), file=sys.stderr)
-    if seen.problems:
+    if results.problems:
         raise typer.Exit(ReportError.code)
-
-
-# ---- the engine
