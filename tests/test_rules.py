@@ -292,7 +292,7 @@ def decided(seen: Table, policy: Policy, settings: dict[str, str]) -> Decision:
     evidence = Evidence("t", "0", Image("sha256:image"), (), (), seen, confirm_table=second)
     if "own" in settings:
         empty, oracle = map(float, settings["own"].split())
-        evidence = replace(evidence, own=(empty, oracle))
+        evidence = replace(evidence, verifier=(empty, oracle))
     return rules.final_decision(evidence, policy)
 
 

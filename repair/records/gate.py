@@ -56,7 +56,7 @@ def judge(records: Sequence[Examined], min_tasks: int) -> Gate:
 
 
 def manifest(panel: Panel, gate: Gate) -> bytes:
-    """The bytes of the manifest for a training run: admitted tasks, kept lists, images, and the digests that pin them."""
+    """The bytes of the manifest for a training run: admitted tasks, kept lists, images, and digests that pin them."""
     tasks = [
         {
             "instance_id": task.task.instance_id,

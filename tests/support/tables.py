@@ -38,8 +38,9 @@ def table_of(text: str, *, measured: bool = True) -> Table:
     number = max((len(shown[0]) for _, _, members in ids for shown in members.values()), default=1)
     if measured:
         ids.append(("F2P", "measures", {"": ("F" * number, "P" * number)}))
-    listed = [[test for lists, test, _ in ids if lists in (name, "both")] for name in ListName]
-    return table.build(*listed, *([_run(ids, which, at) for at in range(number)] for which in (0, 1)))
+    f2p, p2p = ([test for lists, test, _ in ids if lists in (name, "both")] for name in ListName)
+    empty, oracle = ([_run(ids, which, at) for at in range(number)] for which in (0, 1))
+    return table.build(f2p, p2p, empty, oracle)
 
 
 def _ids(text: str) -> Iterator[tuple[str, str, dict[str, Shown]]]:
