@@ -81,8 +81,8 @@ class RowFormat:
     `draft`: makes a task of a row; raises `RowError`.
     `also`: names of further columns that repeat ids of the lists.
     `plain`: makes the id of an item of these columns.
-    `write`: makes a row of a native task, and the names of what the row cannot carry; None where no conversion to
-    this format is known.
+    `write`: makes a row of a native task, and the names of what the row cannot carry. None where the format takes no
+    native tasks.
     `verifier`: makes a row's own verifier on the ids that are kept; None where the format has none.
     """
 

@@ -111,11 +111,9 @@ def _check_ids(name: str, ids: Sequence[str]) -> None:
 def write(
     panel: Path, draft: Draft, format_name: str, item: Item, tree: Path | None, put: Put = write_directory
 ) -> tuple[str, ...]:
-    """Write one task with its source. Raises `RowError`, and then leaves nothing of the task.
+    """Write one task with its source; notes on what git does with it. Leaves nothing where it raises `RowError`.
 
-    `tree`: the task directory that the task came from; None where it came from a row.
-    `put`: makes the directory of a JSON row's task, at once or later.
-    Returns notes on what git does with the files of the task.
+    `tree`: the task directory that it came from, None for a row. `put`: makes a JSON row's task, at once or later.
     """
     if problem := name_problem(draft.instance_id):
         raise RowError("instance_id", problem)

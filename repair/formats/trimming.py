@@ -55,7 +55,7 @@ def row_of(source: Source) -> Row:
 def check_unchanged(task: Task, source: Source) -> tuple[str, ...]:
     """Compare an imported task with its source: the keys of task.json that differ, and the instruction if it does.
 
-    Raises `UsageError` where the task has another name, other lists or other patches than its source: an export of the
+    Raises `UsageError` where the task has another name, other lists or other patches than its source. An export of the
     source would bring the old ones back.
     """
     draft, is_whole = _drafted(source)

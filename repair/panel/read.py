@@ -1,8 +1,8 @@
 """The native layout: a directory with panel.toml and one directory per task.
 
 This module reads the files of a panel. A wrong key, type or value is one line of an error that names file and field;
-`keys` alone says which keys there are. The module also owns the names in a panel, its git attributes, the choice of
-tasks by names and globs, and a TOML reader whose memory a stranger's file cannot exhaust.
+`keys` alone says which keys there are. The module also owns the names in a panel, its git attributes, and the choice
+of tasks by names and globs. Its TOML reader bounds the memory that a stranger's file can take.
 """
 
 from __future__ import annotations
