@@ -1,7 +1,7 @@
-"""Multi-SWE-bench rows: tests as objects by id, in one column for each way that their outcome went.
+"""Multi-SWE-bench rows: tests as objects by id, in one column for each change of their outcome.
 
-What should pass is what failed, was skipped or was in no log before, and passed with the fix. The image runs its tests
-by a script of its own, which no row holds; of Maven and Gradle it is known where they leave JUnit reports anyway.
+F2P are the tests that pass with the fix, and that failed, were skipped or were in no log before it. The image runs its
+tests by a script of its own, which no row holds. Maven and Gradle leave JUnit reports in known places all the same.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def _number(row: Row) -> int:
 
 
 def _tests(row: Row, column: str) -> tuple[str, ...]:
-    """The ids of a column. In a table that gives every row all keys, a test with null is none of this row's."""
+    """The ids of a column. Raises `RowError`.
+
+    Some tables give every row the keys of all rows. In these, a test with null is not one of the row's.
+    """
     value = _parsed(row, column)
     if isinstance(value, Mapping):
         if any(isinstance(outcomes, list) for outcomes in value.values()):
@@ -65,7 +68,7 @@ def _tests(row: Row, column: str) -> tuple[str, ...]:
 
 
 def _parsed(row: Row, column: str) -> Any:
-    """An object column, which copies hold as text."""
+    """The value of an object column, which copies of the data set hold as text. Raises `RowError`."""
     value = row.get(column)
     return lists.parsed(value, column) if isinstance(value, str) and value.strip() else value
 
@@ -81,21 +84,22 @@ def _runtime(row: Row, wants: Wants) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _is_jvm(row: Row) -> bool:
-    """By the column that says the language, else by the files that the fix touches."""
-    said = optional_text(row, "language", "lang")
-    if said is not None:
-        return said.strip().lower() in JVM
+    """Whether the repo's language is one of `JVM`: by the row's language, or else by the files that the fix touches."""
+    language = optional_text(row, "language", "lang")
+    if language is not None:
+        return language.strip().lower() in JVM
     return bool(commands.touched(patch(row, "fix_patch", required=False), *SOURCES))
 
 
 def _instruction(row: Row) -> str:
-    """The issues that the fix resolved, else what the pull request says."""
+    """The issues that the fix resolves, or else the text of the pull request."""
     issues = _loosely(row, "resolved_issues")
-    found = [_titled(issue) for issue in issues if isinstance(issue, Mapping)] if isinstance(issues, list) else []
-    return "\n\n".join(issue for issue in found if issue) or _titled(row)
+    texts = [_titled(issue) for issue in issues if isinstance(issue, Mapping)] if isinstance(issues, list) else []
+    return "\n\n".join(issue for issue in texts if issue) or _titled(row)
 
 
 def _titled(said: Mapping[str, Any]) -> str:
+    """Title and body of an issue or a pull request."""
     parts = (optional_text(said, "title"), optional_text(said, "body"))
     return "\n\n".join(part.strip() for part in parts if part)
 
@@ -106,7 +110,7 @@ def _base_commit(row: Row) -> str | None:
 
 
 def _loosely(row: Row, column: str) -> Any:
-    """An object column that no verdict depends on; None where it cannot be read."""
+    """The value of an object column that no verdict depends on; None where it cannot be read."""
     try:
         return _parsed(row, column)
     except RowError:

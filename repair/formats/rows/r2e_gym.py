@@ -1,7 +1,7 @@
 r"""R2E-Gym rows: no lists, but the outcomes with the reference and the log of a run without it.
 
-The tests are in the image, in /r2e_tests, and the row's diff is a commit taken apart: what of it is no test is the
-oracle, put together again. Ids are pytest's without their file, `::` written as a dot: `TestLedger.test_total[EUR]`.
+The image holds the tests in /r2e_tests. The row holds a commit taken apart: its files that are not tests, put together
+again, are the oracle. Ids are pytest's without the file, with a dot for `::`, such as `TestLedger.test_total[EUR]`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from repair.formats.base import Draft, Row, RowError, RowFormat, Wants, image_of
 from repair.formats.rows.swebench import has
 
 EXPECTED, LOGS, COMMIT = "expected_output_json", "execution_result_content", "parsed_commit_content"
-TEMPLATE = "{test}"  # the node id behind its file, `::` as a dot
+TEMPLATE = "{test}"  # the node id without its file, with a dot for `::`
 SUMMARY = "short test summary info"
 
-# What the images' own run_tests.sh does. The harness puts the link there for the time of a run.
+# What the images' own run_tests.sh runs. The harness makes the link for the time of a run.
 LINK = "{ test -e r2e_tests || ln -s /r2e_tests r2e_tests; }"
 WARNINGS = "PYTHONWARNINGS='ignore::UserWarning,ignore::SyntaxWarning'"
 PYTEST = ".venv/bin/python -W ignore -m pytest -rA r2e_tests"
-# orange3's widgets want a display.
+# The widgets of orange3 need a display.
 DISPLAY = {"orange3": ("QT_QPA_PLATFORM=minimal", "xvfb-run --auto-servernum")}
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -61,12 +61,12 @@ def _draft(row: Row, wants: Wants) -> Draft:
         instruction=instruction,
         base_commit=optional_text(commit, "old_commit_hash"),
         runtime={"workdir": commands.TESTBED, **runtime},
-        notes=(*notes, *(said for applies, said in remarks if applies)),
+        notes=(*notes, *(remark for applies, remark in remarks if applies)),
     )
 
 
 def _object(row: Row, column: str) -> Mapping[str, Any]:
-    """A column that holds a JSON object, as text or as it is."""
+    """The JSON object that a column holds, as text or as it is. Raises `RowError`."""
     value = row.get(column)
     if not isinstance(value, Mapping):
         try:
@@ -79,10 +79,10 @@ def _object(row: Row, column: str) -> Mapping[str, Any]:
 
 
 def _ident(row: Row, commit: Mapping[str, Any]) -> str:
-    """The row's id where a copy has one, else the repo's name and the start of the commit's hash."""
-    said = optional_text(row, "instance_id")
-    if said is not None:
-        return said
+    """The row's id, which only copies have; else the name of the repo and the start of the commit's hash."""
+    ident = optional_text(row, "instance_id")
+    if ident is not None:
+        return ident
     digest = optional_text(row, "commit_hash") or optional_text(commit, "new_commit_hash")
     if digest is None:
         raise RowError("commit_hash", "is missing")
@@ -90,9 +90,9 @@ def _ident(row: Row, commit: Mapping[str, Any]) -> str:
 
 
 def _lists(row: Row) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """F2P and P2P, in the order of the expected outcomes, and how many tests are not expected to pass."""
+    """F2P and P2P, in the order of the expected outcomes, and the number of tests that are not expected to pass."""
     expected = {_COLOUR.sub("", test): outcome for test, outcome in _object(row, EXPECTED).items()}
-    expected.pop("", None)  # what a file that does not import leaves behind
+    expected.pop("", None)  # a file that does not import leaves this empty id
     if not all(isinstance(outcome, str) for outcome in expected.values()):
         raise RowError(EXPECTED, "expected an object of outcomes by test")
     after = [test for test, outcome in expected.items() if outcome == "PASSED"]
@@ -102,9 +102,12 @@ def _lists(row: Row) -> tuple[tuple[str, ...], tuple[str, ...], int]:
 
 
 def _passed(log: str) -> frozenset[str]:
-    """The tests that passed and did nothing else, by the summary at the end of a log."""
-    _, found, summary = _COLOUR.sub("", log).rpartition(SUMMARY)
-    if not found:
+    """The tests whose only outcome is a pass, by the summary at the end of a log.
+
+    Raises `RowError` where the log has no summary.
+    """
+    _, separator, summary = _COLOUR.sub("", log).rpartition(SUMMARY)
+    if not separator:
         raise RowError(LOGS, "old_commit_res_stdout holds no summary of a pytest run: nobody knows what passed before")
     passed, others = set(), set()
     for line in summary.split("\n"):
@@ -130,24 +133,27 @@ def _runtime(row: Row, wants: Wants) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _own_runner(row: Row) -> tuple[str, ...]:
-    """A note where the image's tests are run by a script beside them, which writes no JUnit."""
+    """A note where a script next to the image's tests runs them; that script writes no JUnit."""
     names = _object(row, LOGS).get("test_file_names")
     runners = [name for name in names or () if isinstance(name, str) and name.endswith("_runner.py")]
     return tuple(f"its image runs the tests by {shlex.quote(name)}: pytest runs in its place" for name in runners[:1])
 
 
 def _instruction(row: Row) -> str:
-    """The issue, without the marks that some rows have around it."""
-    said = optional_text(row, "problem_statement") or ""
-    marked = _ISSUE.search(said)
-    return (marked[1] if marked else said).strip()
+    """The issue, without the marks around it that some rows have."""
+    statement = optional_text(row, "problem_statement") or ""
+    marked = _ISSUE.search(statement)
+    return (marked[1] if marked else statement).strip()
 
 
 # ---- the oracle: a commit that was taken apart, put together again
 
 
 def _oracle(commit: Mapping[str, Any]) -> tuple[bytes, int]:
-    """The diff of the files that are no tests, and how many of them are binary and left out."""
+    """The diff of a commit's files that are not tests, and the number of binary files that it leaves out.
+
+    Raises `RowError`.
+    """
     parts, binaries = [], 0
     try:
         for file in commit["file_diffs"]:
@@ -169,13 +175,13 @@ def _oracle(commit: Mapping[str, Any]) -> tuple[bytes, int]:
 
 
 def is_test(path: str) -> bool:
-    """Does R2E-Gym take a path for a test? By its name, or a folder of tests anywhere in it."""
+    """Whether R2E-Gym takes a path for a test: by the file's name, or by a folder of tests anywhere in the path."""
     *folders, name = path.split("/")
     return name.startswith("test_") or name.endswith("_test.py") or not _TEST_FOLDERS.isdisjoint({*folders, name})
 
 
 def _file_diff(path: str, file: Mapping[str, Any]) -> list[str]:
-    """The lines of one file's diff; none for a change that only a mode has."""
+    """The lines of one file's diff; empty where only the mode of the file changes."""
     hunks = [line for hunk in file["hunks"] for line in _hunk(hunk)]
     mode = _mode(file)
     if not hunks and not mode:
@@ -188,10 +194,10 @@ def _file_diff(path: str, file: Mapping[str, Any]) -> list[str]:
 
 
 def _mode(file: Mapping[str, Any]) -> list[str]:
-    """The line that says that a file is new or deleted, which git asks for."""
-    said = file["header"].get("misc_line") or ""
-    if said.startswith(("new file mode ", "deleted file mode ")):
-        return [said]
+    """The line that says that a file is new or deleted, which git needs; empty for another file."""
+    line = file["header"].get("misc_line") or ""
+    if line.startswith(("new file mode ", "deleted file mode ")):
+        return [line]
     if _is_null(file, "minus_file"):
         return ["new file mode 100644"]
     return ["deleted file mode 100644"] if _is_null(file, "plus_file") else []
@@ -202,7 +208,7 @@ def _is_null(file: Mapping[str, Any], side: str) -> bool:
 
 
 def _quoted(name: str) -> str:
-    """A name as git writes it: R2E-Gym keeps git's escapes, and drops the quotes around them."""
+    """A name as git writes it. R2E-Gym keeps git's escapes and drops the quotes around them."""
     return f'"{name}"' if "\\" in name else name
 
 
@@ -214,9 +220,9 @@ def _index(index: Mapping[str, Any] | None) -> list[str]:
 
 
 def _hunk(hunk: Mapping[str, Any]) -> list[str]:
-    said = hunk["descriptor"]
-    section = f" {said['section']}" if said.get("section") else ""
-    head = f"@@ -{_range(said['old_range'])} +{_range(said['new_range'])} @@{section}"
+    descriptor = hunk["descriptor"]
+    section = f" {descriptor['section']}" if descriptor.get("section") else ""
+    head = f"@@ -{_range(descriptor['old_range'])} +{_range(descriptor['new_range'])} @@{section}"
     return [head, *_lines(hunk["line_group"]["all_lines"])]
 
 
@@ -226,7 +232,7 @@ def _range(said: Mapping[str, Any]) -> str:
 
 
 def _lines(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Lines with their signs; the one kind of note says that the file ends without a newline."""
+    """The lines of a hunk with their signs. A note always says that the file ends without a newline."""
     return [_NO_NEWLINE if line["type"] == "note" else _SIGNS[line["type"]] + line["content"] for line in lines]
 
 

@@ -1,7 +1,7 @@
 """SWE-Gym rows: SWE-bench's columns for eleven other repos, without command, image or set-up commit.
 
-By its columns alone such a row could be anybody's, so the repo decides. pytest runs in the image's conda environment;
-scripts that copies of the rows carry install again first, and are not needed.
+Rows of several formats have these columns, so the repo decides. pytest runs in the image's conda environment. Copies of
+the rows have scripts that install the repo again before the tests; a task does not need them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SWE-rebench rows: SWE-bench's columns with an image and an `install_config` that holds the test command.
 
-V1 is Python in /testbed, in the conda environment of that name; V2 is of many languages, each repo in a directory of
-its own name, its commands run one after the other. What `install_config` installs is in the images.
+V1 has Python repos in /testbed, with the conda environment of that name. V2 has repos of many languages, each in a
+directory of its own name, and runs its commands one after the other. The images hold what `install_config` installs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from repair.formats.rows import swebench
 from repair.formats.rows.swebench import base, has
 
 CONFIG, COMMAND = "install_config", "install_config.test_cmd"
-# V2 has none of these columns, but a copy may have them all. FAIL_TO_FAIL alone is of V1 too: its first revisions came
-# without commands.
+# V2 lacks these columns, but a copy of it may have them all. A row with FAIL_TO_FAIL and without `install_config` is of
+# V1: its first revisions have no commands.
 FURTHER = ("FAIL_TO_FAIL", "PASS_TO_FAIL")
 OF_V1 = (*FURTHER, "environment_setup_commit")
 CONFIG_OF_V1 = ("python", "packages", "pip_packages", "env_vars", "env_yml_path", "reqs_path", "no_use_env")
@@ -39,32 +39,32 @@ def _is_two(row: Row) -> bool:
 
 
 def _versions(row: Row) -> tuple[RowFormat, ...]:
-    """What a row's values say that it is; both where they contradict each other or say nothing."""
+    """The versions that a row may be of, by its values: both where these contradict each other or show nothing."""
     config = _config(row)
     created = row.get("created_at")
-    one = any(_is_filled(row.get(name)) for name in FURTHER) or any(
+    is_v1 = any(_is_filled(row.get(name)) for name in FURTHER) or any(
         config.get(name) is not None for name in CONFIG_OF_V1
     )
-    two = (
+    is_v2 = (
         (isinstance(created, int | float) and not isinstance(created, bool))
         or isinstance(config.get("test_cmd"), list | tuple)
         or any(config.get(name) is not None for name in CONFIG_OF_V2)
         or row.get("interface") is not None
     )
-    if one != two:
-        return (V1,) if one else (V2,)
-    if not one and (CONFIG not in row or any(row.get(name) is not None for name in OF_V1)):
+    if is_v1 != is_v2:
+        return (V1,) if is_v1 else (V2,)
+    if not is_v1 and (CONFIG not in row or any(row.get(name) is not None for name in OF_V1)):
         return (V1,)
     return V1, V2
 
 
 def _is_filled(value: Any) -> bool:
-    """Does a list column, of whatever type, hold an id?"""
+    """Whether a list column, of any type, holds an id."""
     return bool(value.strip(" []") if isinstance(value, str) else value)
 
 
 def _config(row: Row) -> Mapping[str, Any]:
-    """`install_config` for a look at its keys; empty where it cannot be read."""
+    """The object in `install_config`, which only shows a version here; empty where it cannot be read."""
     value = row.get(CONFIG)
     try:
         value = lists.parsed(value, CONFIG) if isinstance(value, str) else value
@@ -74,19 +74,19 @@ def _config(row: Row) -> Mapping[str, Any]:
 
 
 def _test_cmd(row: Row) -> list[str]:
-    """The commands that `install_config`, an object or the text of one, says. Raises `RowError`."""
+    """The commands in `install_config`, which is an object or the text of one. Raises `RowError`."""
     config = row.get(CONFIG)
     if isinstance(config, str):
         config = lists.parsed(config, CONFIG)
     if not isinstance(config, Mapping):
         raise RowError(CONFIG, "is missing; give --test-cmd" if config is None else "expected an object")
-    found = config.get("test_cmd")
-    found = [found] if isinstance(found, str) else found
-    if not isinstance(found, list | tuple) or not all(isinstance(command, str) for command in found):
+    tests = config.get("test_cmd")
+    tests = [tests] if isinstance(tests, str) else tests
+    if not isinstance(tests, list | tuple) or not all(isinstance(command, str) for command in tests):
         raise RowError(
-            COMMAND, "is missing; give --test-cmd" if found is None else "expected a text or a list of texts"
+            COMMAND, "is missing; give --test-cmd" if tests is None else "expected a text or a list of texts"
         )
-    kept = [command for command in found if command.strip()]
+    kept = [command for command in tests if command.strip()]
     if not kept:
         raise RowError(COMMAND, "holds no command; give --test-cmd")
     return kept
@@ -137,7 +137,7 @@ def _write_two(task: Carried) -> tuple[dict[str, Any], tuple[str, ...]]:
     }
     lost = {"workdir"} if task.workdir != f"/{task.repo.rpartition('/')[2]}" else set()
     if not is_pytest:
-        lost.add("framework")  # their harness reads logs, by a parser that nothing here can name
+        lost.add("framework")  # its harness reads logs, and a task does not say by which parser
     return row, tuple(sorted({*task.others, *lost}))
 
 

@@ -1,7 +1,7 @@
 """SWE-bench rows: classic, Lite, Verified and Multimodal, and the rows of SWE-bench 5 with image and eval script.
 
-Classic rows hold the lists as JSON text and no command: the image's name follows from the id, and the tests run in
-its conda environment.
+Classic rows hold the lists as JSON text, and neither image nor command. The name of the image follows from the id, and
+the tests run in the image's conda environment.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ REPOS = frozenset(
 )
 NO_COMMAND = "the row holds no test command, and its ids are not pytest's: give --test-cmd"
 FAIL_ONLY = "eval_type fail_only: its harness takes a test that is in no log for passed; here it is missing"
-# Columns by which the rows of formats that grew out of this one are known.
+# Columns that only rows of the formats that grew out of this one have.
 OTHERS = ("eval_script", "test_cmds", "install_config", "before_repo_set_cmd", "FAIL_TO_FAIL")
 
 
 def has(row: Row, *columns: str) -> bool:
-    """Does a row have all of these columns, of whatever value?"""
+    """Whether a row has all of these columns, of any value."""
     return all(column in row for column in columns)
 
 
 def fitting(formats: Iterable[RowFormat], row: Row) -> list[RowFormat]:
-    """The formats that a row is of by its columns. One without a value is absent: a union of tables has all of them.
+    """The formats that a row is of by its columns. A column with null is absent: a union of tables has all columns.
 
-    But where nothing fits so, a null in a column that every format needs is a fault of the row, for its draft to name,
-    and a set-up commit of null is a sign all the same: SWE-bench's copies have it.
+    Where no format fits so, columns that formats need count with null, too: then the draft names the fault of the row.
+    Where still no format fits, a set-up commit of null counts, too, since copies of SWE-bench have it.
     """
     formats = tuple(formats)
     needed = {*COMMON, "fix_patch", *(column for known in formats for column in (*known.f2p, *known.p2p))}
     for kept in (set[str](), needed, needed | {"environment_setup_commit"}):
-        said = {column: value for column, value in row.items() if value is not None or column in kept}
-        found = [known for known in formats if known.fits(said)]
-        if found:
-            return found
+        values = {column: value for column, value in row.items() if value is not None or column in kept}
+        matches = [known for known in formats if known.fits(values)]
+        if matches:
+            return matches
     return []
 
 
@@ -80,7 +80,10 @@ def _is_five(row: Row) -> bool:
 
 
 def base(row: Row, **more: Any) -> Draft:
-    """What every row with SWE-bench's columns says; `more` is what the format at hand adds."""
+    """The draft of a row with SWE-bench's columns. Raises `RowError`.
+
+    `more` holds fields of the draft that the row's own format adds or replaces.
+    """
     return Draft(
         **{
             "instance_id": instance_id(row),
@@ -138,19 +141,19 @@ def _write_classic(task: Carried) -> tuple[dict[str, Any], tuple[str, ...]]:
         "FAIL_TO_PASS": json.dumps(task.f2p),
         "PASS_TO_PASS": json.dumps(task.p2p),
         "environment_setup_commit": "",
-        "image_name": task.image,  # beside SWE-bench's own columns: its harness makes the name from the id
+        "image_name": task.image,  # not a column of SWE-bench's own: its harness makes the name from the id
     }
     return row, tuple(sorted({*task.others, "test_cmd"}))
 
 
 def repo_of(ident: str) -> str:
-    """`org__name-12` is of `org/name`; another id is all that is known."""
+    """The repo in an instance id: `org/name` for `org__name-12`. Another id comes back as it is."""
     org, separator, rest = ident.partition("__")
     return f"{org}/{rest.rpartition('-')[0] or rest}" if separator else ident
 
 
 def reporting(task: Carried) -> str:
-    """The task's command so that its log names each test, which is what the harnesses read: pytest with -rA."""
+    """The task's command, where pytest gets -rA: the harnesses read a log, which has to name each test."""
     call = next((call for call in calls(task.test_cmd) if call.framework == "pytest"), None)
     if task.framework != "pytest" or call is None or any(re.match(r"-r\w*A", word) for word in call.arguments):
         return task.test_cmd
@@ -158,15 +161,15 @@ def reporting(task: Carried) -> str:
 
 
 def _eval_script(task: Carried) -> str:
-    """What SWE-bench 5 runs on the patched repo: it brings the hidden tests in, and runs them between the markers."""
+    """The script that SWE-bench 5 runs on a patched repo: it applies the hidden tests and runs them between markers."""
     folder = shlex.quote(task.workdir)
-    command = f"(\n{reporting(task)}\n)"  # whatever ends in it, the second marker is printed
+    command = f"(\n{reporting(task)}\n)"  # a subshell: whatever ends it, the second marker is printed
     lines = ["#!/bin/bash", f"cd {folder}", f"git config --global --add safe.directory {folder}", *_hidden_tests(task)]
     return "\n".join([*lines, f"echo '{BEGIN}'", command, f"echo '{END}'", ""])
 
 
 def _hidden_tests(task: Carried) -> list[str]:
-    """The lines that put the tests patch on the files as they were, whatever a model made of them."""
+    """The lines that apply the tests patch to the files of the base commit, whatever a model changed in them."""
     if not task.tests_patch.strip():
         return []
     old = [file.old for file in patches.files(task.tests_patch.encode()) if file.old is not None]

@@ -1,7 +1,7 @@
-"""SWE-bench-Live rows: SWE-bench's columns as real lists, with an image and the commands that run the tests.
+"""SWE-bench-Live rows: SWE-bench's columns with real lists, an image, and the commands that run the tests.
 
-The harness applies the patches, runs `rebuild_cmds`, then `test_cmds`, in one shell in /testbed. What prints the
-results (`print_cmds`) is of no use where there is a report, and `log_parser`, which may be a program, is never run.
+The harness applies the patches, then runs `rebuild_cmds` and `test_cmds` in one shell in /testbed. `print_cmds` prints
+the results, which `repair` reads from a report instead. `repair` never runs `log_parser`, which may be a program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repair.formats.rows.swebench import base, has
 
 IMAGE = "starryzhang/sweb.eval.x86_64.{id_1776}"
 _WINDOWS = re.compile(r"\bsweb\.eval\.win\.")
-# A command that does nothing but fetch packages. Without network it fails, and some empty their folder before that.
+# A command that only fetches packages. It fails without network, and some such commands empty their folder first.
 _FETCHES = re.compile(
     r"\s*(?:(?:python3? -m )?pip3?|uv pip|npm|pnpm|yarn|poetry|uv|composer|bundle|conda|apt-get|apt)"
     r"(?: -\S+)* (?:install|ci|i|add|sync|update)\b[^;&|\n]*"
@@ -32,7 +32,7 @@ def _fits(row: Row) -> bool:
 
 
 def _commands(row: Row, column: str) -> list[str]:
-    """The commands of a column: a list, the text of one, or a single command. Raises `RowError`."""
+    """The commands of a column, which holds a list, the text of a list, or a single command. Raises `RowError`."""
     value = row.get(column)
     if isinstance(value, str):
         value = lists.parsed(value, column) if value.lstrip().startswith("[") else [value]
@@ -42,10 +42,10 @@ def _commands(row: Row, column: str) -> list[str]:
 
 
 def _rebuild(row: Row) -> tuple[list[str], tuple[str, ...]]:
-    """What has to run before the tests so that they see the patches, and a note on what is left out of it."""
-    every = _commands(row, "rebuild_cmds") if row.get("rebuild_cmds") is not None else []
-    kept = _offline(every)
-    notes = ("its rebuild commands install packages: left out, no network there",) if len(kept) < len(every) else ()
+    """The commands that run before the tests so that these see the patches, and a note on what is left out."""
+    listed = _commands(row, "rebuild_cmds") if row.get("rebuild_cmds") is not None else []
+    kept = _offline(listed)
+    notes = ("its rebuild commands install packages: left out, no network there",) if len(kept) < len(listed) else ()
     return [commands.step(command) for command in kept], notes
 
 
@@ -54,10 +54,10 @@ def _offline(every: Sequence[str]) -> list[str]:
 
 
 def _tests(row: Row) -> tuple[list[str], tuple[str, ...]]:
-    """The commands that run the tests, and a note on what is left out of them."""
-    every = _commands(row, "test_cmds")
-    kept = _offline(every) or every
-    notes = ("its test commands install packages: left out, no network there",) if len(kept) < len(every) else ()
+    """The commands that run the tests, and a note on what is left out."""
+    listed = _commands(row, "test_cmds")
+    kept = _offline(listed) or listed
+    notes = ("its test commands install packages: left out, no network there",) if len(kept) < len(listed) else ()
     return kept, notes
 
 
@@ -100,7 +100,7 @@ def _write(task: Carried) -> tuple[dict[str, Any], tuple[str, ...]]:
     }
     lost = {"workdir"} if task.workdir != commands.TESTBED else set()
     if task.framework != "pytest":
-        lost.add("framework")  # their harness reads logs, and only pytest's by a name
+        lost.add("framework")  # its harness reads logs, and only its parser for pytest has a name
     return row, tuple(sorted({*task.others, *lost}))
 
 

@@ -1,7 +1,7 @@
-"""SWE-bench Pro rows: lower-case lists in Python repr, tests that enter by a git checkout, no test command.
+"""SWE-bench Pro rows: lower-case lists in Python repr, hidden tests by a git checkout, no test command.
 
-Its harness runs a script that is kept apart from the row. What the row says of its tests are the files to run, and the
-last line of `before_repo_set_cmd`: a checkout of the hidden tests from the commit that solved the task.
+The harness runs a script that is not in the row. The row only names the files to run. The last line of its
+`before_repo_set_cmd` is a checkout of the hidden tests from the commit that solved the task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from repair.formats.rows.swebench import has
 IMAGE = "jefzda/sweap-images:{dockerhub_tag}"
 WORKDIR = "/app"
 BEFORE, SELECTED = "before_repo_set_cmd", "selected_test_files_to_run"
-# What the solver is told beside the issue, each under its heading.
+# Columns that the solver reads after the issue, each under its heading.
 SECTIONS = (("requirements", "Requirements"), ("interface", "New interfaces"))
 _OPERATORS = frozenset("();<>|&")
 
@@ -50,12 +50,12 @@ def _draft(raw: Row, wants: Wants) -> Draft:
 
 
 def checkout(raw: Row) -> str | None:
-    """The command that brings a row's hidden tests in; None where the row has none that is plain."""
+    """The git checkout that brings a row's hidden tests in; None where the row has no plain checkout."""
     return _checkout({BEFORE: _decoded(raw.get(BEFORE))})[0]
 
 
 def _decoded(value: Any) -> Any:
-    """A column's value; of a text that is itself a JSON string, what that says."""
+    """The value of a column. For a text that is itself a JSON string it is the value of that string."""
     if not isinstance(value, str) or not value.lstrip().startswith('"'):
         return value
     try:
@@ -66,7 +66,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _checkout(row: Row) -> tuple[str | None, str]:
-    """The command that brings the hidden tests in, quoted anew, or why the row has none that is plain."""
+    """The git checkout that brings the hidden tests in, with its words quoted; or None and why it is not plain."""
     lines = (optional_text(row, BEFORE) or "").strip().splitlines()
     if not lines:
         return None, f"the row has no {BEFORE}"
@@ -78,7 +78,7 @@ def _checkout(row: Row) -> tuple[str | None, str]:
 
 
 def _words(line: str) -> list[str]:
-    """A shell line's words; none where it is more than one command or its quotes don't end."""
+    """The words of a shell line; empty where the line is more than one command, or has a quote that does not end."""
     reader = shlex.shlex(line, posix=True, punctuation_chars=True)
     reader.whitespace_split, reader.commenters = True, ""
     try:
@@ -89,7 +89,7 @@ def _words(line: str) -> list[str]:
 
 
 def _runtime(row: Row, wants: Wants, checkout: str | None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What runs the tests, behind the checkout, with notes."""
+    """The keys of task.json that run the tests after the checkout, and notes."""
     before = () if checkout is None else (checkout,)
     if wants.test_cmd is not None:
         return commands.runtime([wants.test_cmd], Wants(), *before), ()
@@ -102,7 +102,7 @@ def _runtime(row: Row, wants: Wants, checkout: str | None) -> tuple[dict[str, An
 
 
 def _python_files(row: Row) -> list[str]:
-    """The files to run that pytest could read, each once; the column names data files too."""
+    """The Python files to run, each once. The column names data files, too."""
     value = row.get(SELECTED)
     if value is None:
         return []
@@ -113,7 +113,7 @@ def _python_files(row: Row) -> list[str]:
 def _instruction(row: Row) -> str:
     issue = optional_text(row, "problem_statement") or ""
     sections = ((title, optional_text(row, column)) for column, title in SECTIONS)
-    return "\n\n".join([issue, *(f"{title}:\n{said}" for title, said in sections if said)]).strip()
+    return "\n\n".join([issue, *(f"{title}:\n{content}" for title, content in sections if content)]).strip()
 
 
 FORMAT = RowFormat(
