@@ -1,6 +1,6 @@
-"""Files of a foreign task directory: read without following a link, never larger than a task needs.
+"""The files of a foreign task directory. They are read up to a size that no task needs, and no link is followed.
 
-A task directory is a stranger's: a link in it could name any file of this machine.
+A task directory comes from a stranger: a link in it could lead to any file of this machine.
 """
 
 from __future__ import annotations
@@ -12,12 +12,17 @@ from pathlib import Path
 from repair.errors import UsageError
 from repair.formats.base import RowError
 
-MAX_BYTES = 256 << 20  # of one file
+MAX_BYTES = 256 << 20  # bytes of one file
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a tree: its path below it, with slashes, its content and its permission bits."""
+    """A file below a folder.
+
+    `name`: its path below the folder, with slashes.
+    `content`: its bytes.
+    `mode`: its permission bits.
+    """
 
     name: str
     content: bytes
@@ -25,7 +30,7 @@ class File:
 
 
 def is_there(directory: Path, name: str) -> bool:
-    """Is there anything of this name, a link included?"""
+    """Whether a directory has an entry of this name, a link included. Raises `UsageError` where it cannot be read."""
     path = directory / name
     try:
         return path.exists() or path.is_symlink()
@@ -34,7 +39,7 @@ def is_there(directory: Path, name: str) -> bool:
 
 
 def content(directory: Path, name: str) -> bytes:
-    """The bytes of a file by its path relative to the task's directory. Raises `RowError` with that path as field."""
+    """The bytes of a file by its path below the task's directory. Raises `RowError`, with that path as field."""
     path = directory
     try:
         for part in name.split("/"):
@@ -51,7 +56,7 @@ def content(directory: Path, name: str) -> bytes:
 
 
 def text(directory: Path, name: str) -> str:
-    """A file as UTF-8 text, a byte-order mark and line ends as they are. Raises `RowError`."""
+    """A file as UTF-8 text, with its byte-order mark and line ends as they are. Raises `RowError`."""
     data = content(directory, name)
     try:
         return data.decode()
@@ -61,13 +66,13 @@ def text(directory: Path, name: str) -> str:
 
 
 def optional_text(directory: Path, name: str) -> str | None:
-    """As `text`; None where there is no such file."""
+    """As `text`; None where the directory has no such file."""
     return text(directory, name) if is_there(directory, name) else None
 
 
 def tree(directory: Path, name: str) -> tuple[File, ...]:
-    """All files below a folder of the task, sorted by path; empty where there is none. Raises `RowError`."""
-    found = []
+    """All files below a folder of the task, sorted by path; empty without such a folder. Raises `RowError`."""
+    listing = []
     folders = [name]
     while folders:
         folder = folders.pop()
@@ -79,8 +84,8 @@ def tree(directory: Path, name: str) -> tuple[File, ...]:
                 folders.append(below)
             else:
                 mode = stat.S_IMODE(entry.stat().st_mode) & 0o777
-                found.append(File(below.removeprefix(f"{name}/"), content(directory, below), mode))
-    return tuple(sorted(found, key=lambda file: file.name))
+                listing.append(File(below.removeprefix(f"{name}/"), content(directory, below), mode))
+    return tuple(sorted(listing, key=lambda file: file.name))
 
 
 def _entries(directory: Path, folder: str) -> list[Path]:
@@ -94,17 +99,18 @@ def _entries(directory: Path, folder: str) -> list[Path]:
 
 
 def marked(path: Path, marker: str, depth: int) -> list[Path]:
-    """The directories that hold a file of this name, sorted: `path` itself, else those at most `depth` levels below.
+    """The directories that hold the file `marker`, sorted: `path` itself, or else those at most `depth` levels below.
 
-    Hidden ones and links are left alone, and nothing is looked for below a directory that is found.
+    Hidden directories and links do not count, nor do directories below one that holds the file. Raises `UsageError`
+    where a directory cannot be read.
     """
     if is_there(path, marker):
         return [path]
-    found: list[Path] = []
+    directories: list[Path] = []
     try:
         for entry in sorted(path.iterdir()) if depth and path.is_dir() else []:
             if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
-                found += marked(entry, marker, depth - 1)
+                directories += marked(entry, marker, depth - 1)
     except OSError as err:
         raise UsageError(f"{err.filename or path} cannot be read: {err.strerror}", "check its permissions") from None
-    return found
+    return directories

@@ -1,7 +1,7 @@
 """Harbor task directories, Terminal-Bench 2's layout: task.toml, instruction.md, environment/, solution/, tests/.
 
-tests/config.json is the row that an adapter made the task of, so that row's own format says what its columns mean.
-What Harbor itself says replaces it: name, image, instruction, limits, and the command in tests/test.sh.
+tests/config.json is the row that an adapter made the task from, so the row's own format says what its columns mean.
+Harbor's own files replace what the row says of name, image, instruction, limits, and command (tests/test.sh).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from repair.outcomes.rewards import DIRECTORIES, REWARDS
 from repair.panel import read
 
 SETTINGS, CONFIG, INSTRUCTION, DOCKERFILE = "task.toml", "tests/config.json", "instruction.md", "environment/Dockerfile"
-DEPTH = 3  # levels below a path at which task directories are looked for
-IMAGES = "localhost/repair-import"  # what images built from environment/ are called
-MAX_SCANNED = 16 << 20  # bytes of a file that is looked through for lists
+DEPTH = 3  # most levels below a path at which a task directory lies
+IMAGES = "localhost/repair-import"  # how the names of images that environment/ builds begin
+MAX_SCANNED = 16 << 20  # bytes of the largest file that is searched for lists
 NO_RUNNER = f"no runner is seen in its {harbor_script.NAME}: what its row says runs in its place"
 ROWS = (
     swebench.CLASSIC,
@@ -53,7 +53,7 @@ def _draft(directory: Path, wants: Wants) -> Draft:
     image = wants.image_template or _docker_image(settings) or _built(directory, name)
     script = None if wants.test_cmd is not None else files.optional_text(directory, harbor_script.NAME)
     own = harbor_script.runtime(script, wants) if script is not None else None
-    # what a row says of its command, and that it has none, is of no matter where the script runs another
+    # where the script runs a command, it does not matter which one the row has, or that it has none
     command = "true" if own else wants.test_cmd
     drafted = _drafted(known, row, replace(wants, image_template=image, test_cmd=command))
     if borrowed and drafted.entry_patch is not None:
@@ -76,7 +76,7 @@ def _draft(directory: Path, wants: Wants) -> Draft:
 
 
 def _running(row: Mapping[str, Any], script: Mapping[str, Any], checkout: str | None) -> dict[str, Any]:
-    """The row's runtime with what belongs to its command replaced by the script's, behind a checkout of the tests."""
+    """The row's runtime with the script's command, after a checkout of the hidden tests, in place of the row's."""
     command = {"framework", "test_cmd", "select", "id_template", "junit"}
     runtime = {key: item for key, item in row.items() if key not in command} | dict(script)
     if checkout is not None:
@@ -105,10 +105,10 @@ def _row(directory: Path) -> tuple[dict[str, Any], RowFormat]:
 
 
 def _by_lists(row: Row) -> list[RowFormat]:
-    """Formats by the columns of their lists alone, for an adapter that drops others.
+    """The formats that a row may be of by its list columns alone, for an adapter that drops other columns.
 
-    SWE-bench's names are many formats'. Where nothing tells that the row is another's, and its patch is no bug since
-    it has hidden tests, they mean the same in all of them.
+    Many formats share SWE-bench's names. They mean the same in all of these where no column shows another format, and
+    hidden tests show that the patch is not a bug.
     """
     fits = [known for known in ROWS if swebench.has(row, *known.f2p, *known.p2p)]
     if swebench.CLASSIC in fits and "test_patch" in row and not any(name in row for name in swebench.OTHERS):
@@ -140,7 +140,7 @@ def _oracle_column(known: RowFormat) -> str:
 
 
 def _with_oracle(directory: Path, row: dict[str, Any], known: RowFormat) -> tuple[dict[str, Any], bool]:
-    """The row with its reference diff, from solution/ where the row has none, and whether it is from there."""
+    """The row with its reference diff, and whether that is from solution/ since the row has none. Raises `RowError`."""
     column = _oracle_column(known)
     if optional_text(row, column) is not None:
         return row, False
@@ -168,7 +168,7 @@ def _built(directory: Path, name: str) -> str:
 
 
 def _built_name(directory: Path, name: str) -> str:
-    """What the image of environment/ is called: other files, another image."""
+    """The name of the image that environment/ builds. Other files give another name."""
     digest = hashlib.sha256()
     for file in files.tree(directory, "environment"):
         kind = "run" if file.mode & 0o100 else "file"
@@ -179,7 +179,7 @@ def _built_name(directory: Path, name: str) -> str:
 
 
 def _has_entry(directory: Path, row: Row) -> bool:
-    """Does the Dockerfile check out the branch that SWE-smith keeps for each bug? It is called like the instance."""
+    """Whether the Dockerfile checks out the branch of SWE-smith that has the bug and the name of the instance."""
     branch = re.escape(str(row.get("instance_id")))
     return bool(re.search(rf"\bgit\s[^\n]*\bcheckout\s[^\n]*{branch}\b", files.text(directory, DOCKERFILE)))
 
@@ -209,7 +209,7 @@ def _section(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _limits(settings: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What task.toml says of how the tests run, as keys of task.json, and notes on what is left out."""
+    """The keys of task.json that task.toml sets, and notes on what is left out. Raises `RowError`."""
     environment, verifier = _section(settings, "environment"), _section(settings, "verifier")
     keys: dict[str, Any] = {}
     if "cpus" in environment:
@@ -247,7 +247,7 @@ def _user(value: Any) -> str:
 
 
 def _memory(environment: Mapping[str, Any]) -> int:
-    """Bytes of `memory_mb`, else of the older `memory`, such as "4G"."""
+    """The memory in bytes, from `memory_mb` or else from the older `memory`, such as "4G"."""
     if "memory_mb" in environment:
         size = environment["memory_mb"]
         if isinstance(size, bool) or not isinstance(size, int):
@@ -265,15 +265,15 @@ def _memory(environment: Mapping[str, Any]) -> int:
 
 
 def _env(settings: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """The variables of the environment and, over them, of the verifier; and those that the host would fill in."""
-    found: dict[str, str] = {}
+    """The variables of the environment, with those of the verifier over them; and the names that need the host."""
+    variables: dict[str, str] = {}
     for name in ("environment", "verifier"):
         table = _section(settings, name).get("env", {})
         if not isinstance(table, dict) or not all(isinstance(item, str) for item in table.values()):
             raise RowError(f"{SETTINGS} {name}.env", "expected a table of texts")
-        found |= table
-    plain = {key: item for key, item in found.items() if "${" not in item}
-    return plain, sorted(found.keys() - plain.keys())
+        variables |= table
+    plain = {key: item for key, item in variables.items() if "${" not in item}
+    return plain, sorted(variables.keys() - plain.keys())
 
 
 # ---- the verifier
@@ -318,7 +318,7 @@ def _trimmed(
 
 
 def _among(known: RowFormat, dropped: frozenset[str]) -> lists.Goes:
-    """Does an item of a list column name one of these ids?"""
+    """A test of list items: whether an item of the format is one of these ids."""
     return lambda item: isinstance(item, str) and known.plain(item) in dropped
 
 
@@ -347,8 +347,8 @@ def _lists(
 
 
 def _trimmed_verifier(directory: Path, known: harbor_script.Lists) -> dict[str, str]:
-    """The other files of tests/ that hold the lists a second time."""
-    found = {}
+    """The other text files of tests/, with the lists trimmed in those that hold them a second time."""
+    texts = {}
     for file in files.tree(directory, "tests"):
         name = f"tests/{file.name}"
         if name == CONFIG or len(file.content) > MAX_SCANNED:
@@ -357,8 +357,8 @@ def _trimmed_verifier(directory: Path, known: harbor_script.Lists) -> dict[str, 
             text = file.content.decode()
         except UnicodeDecodeError:
             continue
-        found[name] = harbor_script.trimmed(name, text, known, strict=name.endswith(".sh"))
-    return found
+        texts[name] = harbor_script.trimmed(name, text, known, strict=name.endswith(".sh"))
+    return texts
 
 
 _METADATA = re.compile(r"^[ \t]*\[[ \t]*metadata[ \t]*\][^\r\n]*(\r?\n|\Z)", re.MULTILINE)
@@ -366,7 +366,7 @@ _RECORD = re.compile(r"^[ \t]*repair_record[ \t]*=[^\r\n]*", re.MULTILINE)
 
 
 def _recorded(text: str, record: str) -> str:
-    """task.toml with the record's digest under [metadata], all else as it came; unchanged where that cannot be."""
+    """task.toml with the record's digest under [metadata] and all else as it came; unchanged where this fails."""
     value = record if record.startswith("sha256:") else f"sha256:{record}"
     line = f'repair_record = "{value}"'
     end = "\r\n" if "\r\n" in text else "\n"

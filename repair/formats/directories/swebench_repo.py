@@ -1,6 +1,6 @@
-"""SWE-bench 5 task repos: sweb.yaml at the root, and one directory a task with the parts of a row as files.
+"""SWE-bench 5 task repos: sweb.yaml at the root, and one directory per task with the parts of a row as files.
 
-task.yaml holds a row's small columns and tests.json its lists; put together they are a SWE-bench 5 row.
+task.yaml holds a row's small columns and tests.json its lists. All parts together are a SWE-bench 5 row.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def _draft(directory: Path, wants: Wants) -> Draft:
 
 
 def _file(column: str) -> str:
-    """The file that a column's text is in, with the key where it holds several."""
+    """The file that holds a column, with the column's key where the file holds several columns."""
     if column in PARTS:
         return PARTS[column]
     return f"{TESTS if column in LISTS else SETTINGS} {column}".rstrip()
 
 
 def _holds(assets: Any) -> bool:
-    """Does task.yaml name any asset? It lists them by where they belong, and mostly there are none."""
+    """Whether task.yaml names an asset. It lists assets by where they belong, and most of these lists are empty."""
     return any(assets.values()) if isinstance(assets, dict) else bool(assets)
 
 
@@ -74,32 +74,32 @@ def _settings(text: str) -> dict[str, Any]:
         install = "pip install 'repair-panel[yaml]'"
         raise UsageError("reading SWE-bench task repos needs PyYAML", install) from None
     try:
-        found = yaml.safe_load(text)
+        settings = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as err:
-        said = " ".join(str(err).split())  # PyYAML's own errors, and what its constructors trip over, as in `!!int ""`
-        raise RowError(SETTINGS, f"is no valid YAML: {said}") from None
-    if not isinstance(found, dict):
-        raise RowError(SETTINGS, f"expected keys with values, found {type(found).__name__}")
-    return found
+        message = " ".join(str(err).split())  # of PyYAML, or of its constructors, as for `!!int ""`
+        raise RowError(SETTINGS, f"is no valid YAML: {message}") from None
+    if not isinstance(settings, dict):
+        raise RowError(SETTINGS, f"expected keys with values, found {type(settings).__name__}")
+    return settings
 
 
 def _tests(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
+        tests = json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
         raise RowError(TESTS, "is nested too deeply") from None
     except ValueError as err:
         raise RowError(TESTS, f"is no valid JSON: {err}") from None
-    if not isinstance(found, dict):
-        raise RowError(TESTS, f"expected an object, found {type(found).__name__}")
-    return found
+    if not isinstance(tests, dict):
+        raise RowError(TESTS, f"expected an object, found {type(tests).__name__}")
+    return tests
 
 
 def _trimmed(
     directory: Path,
     dropped_f2p: frozenset[str],
     dropped_p2p: frozenset[str],
-    record: str | None,  # noqa: ARG001 - a task.yaml has no place for it
+    record: str | None,  # noqa: ARG001 - task.yaml has no place for it
 ) -> Mapping[str, bytes]:
     text = files.text(directory, TESTS)
     mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -123,7 +123,7 @@ def _verifier(directory: Path, kept: tuple[str, ...]) -> Verifier | None:
 
 
 def _beside(directory: Path) -> Mapping[str, bytes]:
-    """The root's own file, where the task directory lies in a task repo."""
+    """The root's sweb.yaml, by its path; empty where the task directory does not lie in a task repo."""
     root = directory.absolute().parent.parent
     return {ROOT: files.text(root, ROOT).encode()} if files.is_there(root, ROOT) else {}
 
