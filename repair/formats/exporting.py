@@ -6,7 +6,6 @@ The records say which ids leave the lists; everything else stays as it came. No 
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,22 +15,18 @@ from typing import Any
 from repair.errors import UsageError
 from repair.files import new_directory, write_new
 from repair.formats import registry
-from repair.formats.base import Carried, Draft, RowError, RowFormat, Wants
+from repair.formats.base import RowError, RowFormat, Wants
+from repair.formats.outgoing import Outgoing, Remarks, carried, check, differences
 from repair.formats.raw import lists, parquet
 from repair.formats.raw.json_text import replace_values
 from repair.formats.raw.row_files import SUFFIXES, Container
-from repair.formats.rows import swebench
 from repair.formats.source import Source
 from repair.formats.source import read as read_source
 from repair.formats.trimming import (
-    Gone,
-    check_unchanged,
     column_changes,
     copy_directory,
     on_one_line,
-    repo_of,
     row_of,
-    stale_columns,
 )
 from repair.model import ListName, Panel, Task
 from repair.panel import read
@@ -68,44 +63,6 @@ class Exported:
     stale: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Remarks:
-    """Remarks on the tasks on their way out: the fields of `Exported` with these names."""
-
-    lost: dict[str, list[str]] = field(default_factory=dict)
-    changed: dict[str, list[str]] = field(default_factory=dict)
-    stale: dict[str, list[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """One task on its way out.
-
-    `source`: what it was imported from; None where it was not imported.
-    `dropped_f2p`, `dropped_p2p`: the ids that its record drops.
-    `record`: the sha256 of its repair.json; None without an admitted record.
-    """
-
-    task: Task
-    source: Source | None
-    dropped_f2p: frozenset[str]
-    dropped_p2p: frozenset[str]
-    record: str | None
-
-    @property
-    def gone(self) -> Gone:
-        return self.dropped_f2p, self.dropped_p2p
-
-    @property
-    def dropped(self) -> int:
-        return len(self.dropped_f2p) + len(self.dropped_p2p)
-
-    def kept(self, name: ListName) -> tuple[str, ...]:
-        """One list of task.json without the dropped ids, in its order."""
-        ids, dropped = (self.task.f2p, self.dropped_f2p) if name is ListName.F2P else (self.task.p2p, self.dropped_p2p)
-        return tuple(test for test in ids if test not in dropped)
-
-
 def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exported:
     """Write a panel's admitted tasks (with `every` all tasks) to `target`, a new file or directory.
 
@@ -124,7 +81,7 @@ def run(panel: Panel, target: Path, format_name: str, *, every: bool) -> Exporte
         raise _none_admitted(panel, left_out)
     name = _target_format(chosen, format_name)
     chosen.sort(key=lambda task: (task.source.file, task.source.number) if task.source else ("", 0))
-    remarks = _Remarks()
+    remarks = Remarks()
     if name in registry.ROWS:
         _rows(chosen, target, name, remarks)
     elif target.suffix.lower() in SUFFIXES:
@@ -186,12 +143,12 @@ def _target_format(chosen: Sequence[Outgoing], wanted: str) -> str:
 # ---- rows
 
 
-def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks) -> None:
+def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: Remarks) -> None:
     """Write tasks as rows of one file."""
     known = registry.ROWS[name]
     if all(task.source is not None and task.source.format == name for task in chosen):
         for task in chosen:
-            _check(task, remarks, known)
+            check(task, remarks, known)
         write_new(target, _same_rows(chosen, known, target))
         return
     if known.write is None:
@@ -200,7 +157,7 @@ def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks
     rows, refused = [], []
     for task in chosen:
         if task.source is not None and task.source.format == name:
-            _check(task, remarks, known)
+            check(task, remarks, known)
             rows.append(_as_json(task, task.source, known))
             continue
         row, missing, wrong = _converted(task, known)
@@ -217,26 +174,13 @@ def _rows(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks
 def _converted(task: Outgoing, known: RowFormat) -> tuple[dict[str, Any], tuple[str, ...], list[str]]:
     """A task as a row of another format, with what the row loses, and which losses make it another task."""
     assert known.write is not None
-    carried = _carried(task)
-    row, missing = known.write(carried)
+    native = carried(task)
+    row, missing = known.write(native)
     try:
         back = known.draft(row, Wants())
     except RowError as err:
         return row, missing, [str(err)]
-    return row, missing, _differences(task, back)
-
-
-def _differences(task: Outgoing, back: Draft) -> list[str]:
-    """The losses that make it another task: its entry state, directory, runner or ids differ when it is read back."""
-    own = task.task
-    default = Task("", "", (), (), b"", None, own.directory)
-    differences = ["entry.patch"] if own.entry_patch is not None else []
-    for key in ("workdir", "framework", "junit", "id_template"):
-        value = back.runtime.get(key, getattr(default, key))
-        if isinstance(getattr(own, key), tuple):
-            value = (value,) if isinstance(value, str) else tuple(value)
-        differences += [key] if value != getattr(own, key) else []
-    return differences
+    return row, missing, differences(task, back)
 
 
 def _as_json(task: Outgoing, source: Source, known: RowFormat) -> str:
@@ -281,58 +225,10 @@ def _check_suffix(target: Path, *, is_parquet: bool) -> None:
         raise UsageError(f"what goes out is {kind}, and {target.name} does not say so", f"name a file {name}")
 
 
-def _check(task: Outgoing, remarks: _Remarks, known: RowFormat | None = None) -> None:
-    """Raise `UsageError` where a task no longer fits its source. Note its changed keys and stale columns."""
-    assert task.source is not None
-    for key in check_unchanged(task.task, task.source):
-        remarks.changed.setdefault(key, []).append(task.task.instance_id)
-    if known is not None and task.dropped:
-        for column in stale_columns(row_of(task.source), known, task.gone):
-            remarks.stale.setdefault(column, []).append(task.task.instance_id)
-
-
-def _carried(task: Outgoing) -> Carried:
-    own = task.task
-    text = own.test_cmd if isinstance(own.test_cmd, str) else shlex.join(own.test_cmd)
-    default = Task(own.instance_id, own.image, (), (), b"", None, own.directory)
-    keys = ("junit", "id_template", "select", "env", "timeout", "cpus", "memory", "network", "user", "platform")
-    others = {key for key in keys if getattr(own, key) != getattr(default, key)}
-    others |= {"entry.patch"} if own.entry_patch is not None else set()
-    others |= {"environment"} if (own.directory / "environment").is_dir() else set()
-    try:
-        instruction = (own.directory / "instruction.md").read_bytes().decode("utf-8-sig", "replace")
-    except OSError:
-        instruction = ""
-    return Carried(
-        own.instance_id,
-        own.image,
-        task.kept(ListName.F2P),
-        task.kept(ListName.P2P),
-        _as_text(own, "oracle.patch", own.oracle_patch),
-        _as_text(own, "tests.patch", own.tests_patch or b""),
-        instruction,
-        own.base_commit,
-        own.workdir,
-        own.framework,
-        text.replace(' "$@"', ""),
-        frozenset(others),
-        (repo_of(task.source) if task.source else None) or swebench.repo_of(own.instance_id),
-    )
-
-
-def _as_text(task: Task, name: str, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"{task.directory / name} is not UTF-8, and no row can hold it", "export it as it came"
-        ) from None
-
-
 # ---- directories
 
 
-def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _Remarks) -> None:
+def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: Remarks) -> None:
     """Write task directories as they came, with trimmed lists."""
     known = registry.DIRECTORIES[name]
     foreign = [task.task.instance_id for task in chosen if task.source is None or task.source.format != name]
@@ -340,7 +236,7 @@ def _directories(chosen: Sequence[Outgoing], target: Path, name: str, remarks: _
         raise UsageError(f"{name} cannot hold tasks of another format: {', '.join(foreign[:3])}", "use --format same")
     places: dict[tuple[str, ...], Path] = {}
     for task in chosen:
-        _check(task, remarks)
+        check(task, remarks)
         place = _place(task, known.below)
         if place in places:
             raise UsageError(

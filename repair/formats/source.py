@@ -131,25 +131,29 @@ def write(
     }
     if tree is not None and (shared := registry.DIRECTORIES[format_name].beside(tree)):
         source["beside"] = {path: content.decode("utf-8", "surrogateescape") for path, content in shared.items()}
-    files: dict[str, bytes | None] = {
-        "task.json": task,
-        "instruction.md": draft.instruction.encode("utf-8", "backslashreplace"),
-        "oracle.patch": draft.oracle_patch,
-        "tests.patch": draft.tests_patch,
-        "entry.patch": draft.entry_patch,
-        SOURCE: _as_lines(source),
-    }
+    files = _files(draft, task) | {SOURCE: _as_lines(source)}
     is_json = tree is None and item.container is not Container.PARQUET
     if is_json:
-        files[SOURCE] = (files[SOURCE] or b"").removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
+        files[SOURCE] = files[SOURCE].removesuffix(b"\n}\n") + b',\n "row": ' + raw + b"\n}\n"
     directory = panel / draft.instance_id
-    contents = {name: content for name, content in files.items() if content is not None}
-    (put if is_json else write_directory)(str(directory), contents)
+    (put if is_json else write_directory)(str(directory), files)
     if tree is not None:
         _copy(tree, directory)
     elif not is_json:
         write_directory(str(directory / SOURCE_FOLDER), {PARQUET_ROW: raw})
     return notes
+
+
+def _files(draft: Draft, task: bytes) -> dict[str, bytes]:
+    """The files of a task's directory but its source, by name."""
+    files = {
+        "task.json": task,
+        "instruction.md": draft.instruction.encode("utf-8", "backslashreplace"),
+        "oracle.patch": draft.oracle_patch,
+        "tests.patch": draft.tests_patch,
+        "entry.patch": draft.entry_patch,
+    }
+    return {name: content for name, content in files.items() if content is not None}
 
 
 def _copy(tree: Path, directory: Path) -> None:
