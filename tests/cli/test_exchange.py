@@ -10,7 +10,7 @@ import pytest
 
 from repair.panel import read
 from tests.formats import rows
-from tests.formats.test_exporting import record, trimmed
+from tests.formats.exchange import record, trimmed
 from tests.support.cli import Capture, ask
 
 GONE = rows.P2P[2]

@@ -14,7 +14,9 @@ import pytest
 from repair.formats import registry
 from repair.outcomes.frameworks import known
 from tests.engine.foreign import FOREIGN
-from tests.formats import rows
+from tests.formats import sources
+from tests.formats.directory_samples import DIRECTORIES
+from tests.formats.row_samples import ROWS
 from tests.support import formats_table
 from tests.support.paths import ROOT, TESTS
 
@@ -63,13 +65,11 @@ def test_a_cell_says_no_where_no_test_does_it() -> None:
     assert line.endswith("| yes | yes | – | – |")
 
 
-def test_the_builders_are_those_of_the_exchange_tests() -> None:
-    assert {*rows.EVERY, *formats_table.DIRECTORIES} == {*registry.ROWS, *registry.DIRECTORIES}
-    for name in ("test_importing.py", "test_exporting.py"):
-        content = (TESTS / name).read_text(encoding="utf-8")
-        assert "rows.EVERY" in content
-        for builder in formats_table.DIRECTORIES.values():
-            assert f"rows.{builder.__name__}" in content
+def test_the_rows_of_test_data_are_those_of_the_contract_tests() -> None:
+    assert {*ROWS, *DIRECTORIES} == {*registry.ROWS, *registry.DIRECTORIES}
+    assert {name for name, _, _ in sources.EVERY} == {*ROWS, *DIRECTORIES}
+    content = (TESTS / "formats" / "test_contract_exchange.py").read_text(encoding="utf-8")
+    assert "params=sources.EVERY" in content
 
 
 @pytest.mark.parametrize("name", known.FRAMEWORKS)

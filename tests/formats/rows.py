@@ -1,17 +1,19 @@
-"""Rows of our own in every format, one builder a format, and task directories: what the exchange tests import.
+"""Rows of our own in every format, one builder per format, and task directories: what the exchange tests import.
 
 All say the same task of an invented repo, with ids that are hard to write: quotes, blanks, backslashes, umlauts.
-`...` leaves a column out.
+A builder takes a number and changes of columns; `...` leaves a column out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
+Builder = Callable[..., Row]
 
 FILE, TESTS_FILE = "ledger/sums.py", "tests/test_sums.py"
 PATCH = f"diff --git a/{FILE} b/{FILE}\n--- a/{FILE}\n+++ b/{FILE}\n@@ -1 +1 @@\n-a - b\n+a + b\n"
@@ -32,8 +34,14 @@ pytest -rA tests/test_sums.py
 """
 
 
-def _row(changes: Mapping[str, Any], **columns: Any) -> Row:
-    return {key: value for key, value in {**columns, **changes}.items() if value is not ...}
+def builder(columns: Callable[[int], Row]) -> Builder:
+    """A builder of rows: `build(7, patch="", version=...)` is row 7 with an empty patch and without a version."""
+
+    @wraps(columns)
+    def build(number: int = 7, **changes: Any) -> Row:
+        return {column: value for column, value in {**columns(number), **changes}.items() if value is not ...}
+
+    return build
 
 
 def _common(number: int) -> Row:
@@ -47,123 +55,149 @@ def _common(number: int) -> Row:
     }
 
 
-def classic(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
+OLDER = {"hints_text": "", "created_at": "2024-05-06T07:08:09Z", "version": "1.2"}
+LISTS = {"FAIL_TO_PASS": list(F2P), "PASS_TO_PASS": list(P2P)}
+TEXTS = {name: json.dumps(ids) for name, ids in LISTS.items()}
+
+
+@builder
+def classic(number: int) -> Row:
+    return {**_common(number), **OLDER, **TEXTS, "environment_setup_commit": "1a2b3c4d"}
+
+
+@builder
+def five(number: int) -> Row:
+    return {
         **_common(number),
-        hints_text="",
-        created_at="2024-05-06T07:08:09Z",
-        version="1.2",
-        FAIL_TO_PASS=json.dumps(F2P),
-        PASS_TO_PASS=json.dumps(P2P),
-        environment_setup_commit="1a2b3c4d",
-    )
+        **OLDER,
+        **TEXTS,
+        "image": f"acme/eval.ledger-{number}:latest",
+        "eval_script": SCRIPT,
+        "log_parser": "parse_log_pytest",
+        "eval_type": "pass_and_fail",
+    }
 
 
-def five(number: int = 7, **changes: Any) -> Row:
-    more = {"image": f"acme/eval.ledger-{number}:latest", "eval_script": SCRIPT, "log_parser": "parse_log_pytest"}
-    lists = {"FAIL_TO_PASS": json.dumps(F2P), "PASS_TO_PASS": json.dumps(P2P)}
-    return _row(changes, **_common(number), **more, eval_type="pass_and_fail", **lists)
-
-
-def pro(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
-        **_common(number) | {"instance_id": f"instance_acme__ledger-{number}"},
-        requirements="- `sign` returns -1, 0 or 1.",
-        interface="None.",
-        repo_language="python",
-        fail_to_pass=str(list(F2P)),
-        pass_to_pass=str(list(P2P)),
-        before_repo_set_cmd=f"git reset --hard {COMMIT}\ngit checkout {COMMIT} -- {TESTS_FILE}",
-        selected_test_files_to_run=json.dumps([TESTS_FILE]),
-        dockerhub_tag=f"acme.ledger-{number}",
-    )
-
-
-def live(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
+@builder
+def pro(number: int) -> Row:
+    return {
         **_common(number),
-        pull_number=str(number),
-        issue_numbers=["11"],
-        rebuild_cmds=[],
-        test_cmds=["pytest -rA"],
-        print_cmds=["cat results.log"],
-        log_parser="def parser(log: str) -> dict[str, str]:\n    raise SystemExit('never run')\n",
-        FAIL_TO_PASS=list(F2P),
-        PASS_TO_PASS=list(P2P),
-        docker_image=f"acme/live.ledger-{number}",
-    )
+        "instance_id": f"instance_acme__ledger-{number}",
+        "requirements": "- `sign` returns -1, 0 or 1.",
+        "interface": "None.",
+        "repo_language": "python",
+        "fail_to_pass": str(list(F2P)),
+        "pass_to_pass": str(list(P2P)),
+        "issue_specificity": '["major_bug"]',
+        "issue_categories": '["back_end_knowledge"]',
+        "before_repo_set_cmd": f"git reset --hard {COMMIT}\ngit checkout {COMMIT} -- {TESTS_FILE}",
+        "selected_test_files_to_run": json.dumps([TESTS_FILE]),
+        "dockerhub_tag": f"acme.ledger-{number}",
+    }
 
 
-def smith(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
-        instance_id=f"acme__ledger.1a2b3c4d.func_basic__{number}",
-        repo="swesmith/acme__ledger.1a2b3c4d",
-        patch=PATCH,
-        FAIL_TO_PASS=list(F2P),
-        PASS_TO_PASS=list(P2P),
-        image_name="acme/swesmith.ledger.1a2b3c4d",
-        problem_statement=ISSUE,
-    )
-
-
-def rebench(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
+@builder
+def live(number: int) -> Row:
+    return {
         **_common(number),
-        environment_setup_commit="1a2b3c4d",
-        FAIL_TO_PASS=list(F2P),
-        PASS_TO_PASS=list(P2P),
-        FAIL_TO_FAIL=[f"{TESTS_FILE}::test_old"],
-        PASS_TO_FAIL=[],
-        install_config={"python": "3.9", "install": "pip install -e .", "test_cmd": "pytest -rA"},
-        docker_image=f"acme/rebench.ledger-{number}",
-    )
+        **LISTS,
+        "pull_number": str(number),
+        "issue_numbers": ["11"],
+        "hints_text": "",
+        "all_hints_text": "",
+        "commit_urls": ["https://example.invalid/acme/ledger/commit/2"],
+        "created_at": "2025-01-02T03:04:05Z",
+        "commit_url": "https://example.invalid/acme/ledger/tree/1",
+        "rebuild_cmds": [],
+        "test_cmds": ["pytest -rA"],
+        "print_cmds": ["cat results.log"],
+        "log_parser": "def parser(log: str) -> dict[str, str]:\n    raise SystemExit('never run')\n",
+        "docker_image": f"acme/live.ledger-{number}",
+    }
 
 
-def rebench_v2(number: int = 7, **changes: Any) -> Row:
-    return _row(
-        changes,
+@builder
+def smith(number: int) -> Row:
+    return {
+        "instance_id": f"acme__ledger.1a2b3c4d.func_basic__{number}",
+        "repo": "swesmith/acme__ledger.1a2b3c4d",
+        "patch": PATCH,
+        **LISTS,
+        "image_name": "acme/swesmith.ledger.1a2b3c4d",
+        "problem_statement": ISSUE,
+    }
+
+
+@builder
+def rebench(number: int) -> Row:
+    return {
         **_common(number),
-        created_at=1735787045000,
-        language="python",
-        FAIL_TO_PASS=list(F2P),
-        PASS_TO_PASS=list(P2P),
-        install_config={"install": ["pip install -e ."], "test_cmd": ["pytest -rA"]},
-        image_name=f"acme/v2.ledger:{number}",
-        meta={"num_modified_files": 1},
-    )
+        **OLDER,
+        **LISTS,
+        "environment_setup_commit": "1a2b3c4d",
+        "FAIL_TO_FAIL": [f"{TESTS_FILE}::test_old"],
+        "PASS_TO_FAIL": [],
+        "install_config": {"python": "3.9", "install": "pip install -e .", "test_cmd": "pytest -rA"},
+        "requirements": "pytest==8.0",
+        "environment": "name: testbed",
+        "license_name": "MIT",
+        "meta": {"num_modified_files": 1},
+        "docker_image": f"acme/rebench.ledger-{number}",
+        "image_name": None,
+    }
 
 
-def gym(number: int = 7, **changes: Any) -> Row:
-    named = {"repo": "iterative/dvc", "instance_id": f"iterative__dvc-{number}"}
-    return _row(changes, **_common(number) | named, version="1.2", FAIL_TO_PASS=list(F2P), PASS_TO_PASS=list(P2P))
+@builder
+def rebench_v2(number: int) -> Row:
+    return {
+        **_common(number),
+        **LISTS,
+        "created_at": 1735787045000,
+        "interface": "",
+        "language": "python",
+        "license": "MIT",
+        "pr_description": "Fixes the sums.",
+        "install_config": {"install": ["pip install -e ."], "test_cmd": ["pytest -rA"]},
+        "image_name": f"acme/v2.ledger:{number}",
+        "meta": {"num_modified_files": 1},
+    }
 
 
-def multi(number: int = 7, **changes: Any) -> Row:
+@builder
+def gym(number: int) -> Row:
+    return {
+        **_common(number),
+        **OLDER,
+        **LISTS,
+        "repo": "iterative/dvc",
+        "instance_id": f"iterative__dvc-{number}",
+    }
+
+
+@builder
+def multi(number: int) -> Row:
     def outcomes(*tests: str) -> dict[str, dict[str, str]]:
         return {test: {"run": "PASS", "test": "FAIL", "fix": "PASS"} for test in tests}
 
-    return _row(
-        changes,
-        org="acme",
-        repo="ledger",
-        number=number,
-        title="Mend totals",
-        resolved_issues=[{"number": 3, "title": "Totals", "body": ISSUE}],
-        base={"ref": "main", "sha": COMMIT},
-        fix_patch=PATCH,
-        test_patch=TESTS,
-        fixed_tests=outcomes(*F2P),
-        p2p_tests=outcomes(*P2P),
-        f2p_tests=outcomes(F2P[0]),
-        s2p_tests=outcomes(F2P[1]),
-        n2p_tests=outcomes(F2P[2]),
-        instance_id=f"acme__ledger-{number}",
-    )
+    return {
+        "org": "acme",
+        "repo": "ledger",
+        "number": number,
+        "state": "closed",
+        "title": "Mend totals",
+        "body": "Fixes #3.",
+        "resolved_issues": [{"number": 3, "title": "Totals", "body": ISSUE}],
+        "base": {"label": "acme:main", "ref": "main", "sha": COMMIT},
+        "fix_patch": PATCH,
+        "test_patch": TESTS,
+        "fixed_tests": outcomes(*F2P),
+        "p2p_tests": outcomes(*P2P),
+        "f2p_tests": outcomes(F2P[0]),
+        "s2p_tests": outcomes(F2P[1]),
+        "n2p_tests": outcomes(F2P[2]),
+        **{f"{name}_result": {"passed_count": 16} for name in ("run", "test_patch", "fix_patch")},
+        "instance_id": f"acme__ledger-{number}",
+    }
 
 
 def short(test: str) -> str:
@@ -171,7 +205,8 @@ def short(test: str) -> str:
     return test.partition("::")[2].replace("::", ".")
 
 
-def r2e(number: int = 7, **changes: Any) -> Row:
+@builder
+def r2e(number: int) -> Row:
     digest = f"{number:012x}" + COMMIT[12:]
     lines = [{"content": "a - b", "type": "deleted"}, {"content": "a + b", "type": "added"}]
     ends = {"old_range": {"start": 1, "length": 1}, "new_range": {"start": 1, "length": 1}, "section": ""}
@@ -180,44 +215,28 @@ def r2e(number: int = 7, **changes: Any) -> Row:
         "is_binary_file": False,
         "minus_file": {"path": f"a/{FILE}"},
         "plus_file": {"path": f"b/{FILE}"},
-        "index_line": None,
+        "index_line": {"old_commit_hash": "7898192", "new_commit_hash": "6178079", "mode": "100644"},
         "hunks": [{"descriptor": ends, "line_group": {"all_lines": lines}}],
     }
     lines_of_log = [f"PASSED r2e_tests/t.py::{short(test)}" for test in P2P]
     lines_of_log += [f"FAILED r2e_tests/t.py::{short(test)} - no" for test in F2P]
     log = "\n".join(["=== short test summary info ===", *lines_of_log])
-    return _row(
-        changes,
-        repo_name="ledger",
-        docker_image=f"acme/ledger_final:{number}",
-        commit_hash=digest,
-        parsed_commit_content=json.dumps({"file_diffs": [diff], "old_commit_hash": COMMIT, "new_commit_hash": digest}),
-        execution_result_content=json.dumps({"old_commit_res_stdout": log, "test_file_names": ["test_1.py"]}),
-        problem_statement=f"[ISSUE]{ISSUE}[/ISSUE]",
-        expected_output_json=json.dumps(dict.fromkeys(map(short, (*F2P, *P2P)), "PASSED")),
-    )
-
-
-Builder = Callable[..., Row]
-EVERY: Mapping[str, Builder] = {
-    "swe-bench": classic,
-    "swe-bench-5": five,
-    "swe-bench-pro": pro,
-    "swe-bench-live": live,
-    "swe-smith": smith,
-    "swe-rebench": rebench,
-    "swe-rebench-v2": rebench_v2,
-    "swe-gym": gym,
-    "multi-swe-bench": multi,
-    "r2e-gym": r2e,
-}
-
-
-def listed(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """F2P and P2P of a format's own rows, as a task holds them."""
-    if name == "r2e-gym":
-        return tuple(map(short, F2P)), tuple(map(short, P2P))
-    return F2P, P2P
+    return {
+        "repo_name": "ledger",
+        "docker_image": f"acme/ledger_final:{number}",
+        "commit_hash": digest,
+        "parsed_commit_content": json.dumps(
+            {"file_diffs": [diff], "old_commit_hash": COMMIT, "new_commit_hash": digest}
+        ),
+        "execution_result_content": json.dumps({"old_commit_res_stdout": log, "test_file_names": ["test_1.py"]}),
+        "modified_files": [FILE],
+        "modified_entity_summaries": [],
+        "relevant_files": [FILE],
+        "num_non_test_files": 1,
+        "prompt": "Write an issue.",
+        "problem_statement": f"[ISSUE]{ISSUE}[/ISSUE]",
+        "expected_output_json": json.dumps(dict.fromkeys(map(short, (*F2P, *P2P)), "PASSED")),
+    }
 
 
 # ---- files

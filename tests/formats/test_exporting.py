@@ -1,119 +1,24 @@
-"""Export in the format that a panel came from: as it came where nothing is dropped, else the lists alone trimmed."""
+"""Export in the format that a panel came from: which tasks go out, in which order, and what is said of them."""
 
 from __future__ import annotations
 
-import ast
 import json
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from repair.formats import exporting, importing
+from repair.formats import importing
 from repair.formats.base import Wants
 from repair.formats.importing import Choice
-from repair.formats.registry import ROWS
 from repair.panel import read
 from repair.text import sha256
 from tests.formats import rows
+from tests.formats.exchange import dropped_of, export, imported, less, record, trimmed
 from tests.support import records
 
-FORMATS = list(rows.EVERY)
-
-
-def imported(source: Path, wants: Wants | None = None) -> Path:
-    """The panel of a source, beside it."""
-    panel = source.parent / f"{source.name}-panel"
-    found = importing.run(source, panel, Choice(), wants or Wants())
-    assert not found.reasons
-    return panel
-
-
-def record(panel: Path, gone: Collection[str] = (), *names: str) -> None:
-    """Write records that drop some ids, of the named tasks or of all."""
-    seen = dict.fromkeys(gone, records.MISSING)
-    for task in read.load(panel).tasks:
-        if not names or task.instance_id in names:
-            records.write(task.directory, seen, seen)
-
-
-def export(panel: Path, target: Path, format_name: str = "same", *, every: bool = False) -> exporting.Exported:
-    return exporting.run(read.load(panel), target, format_name, every=every)
-
-
-def gone_of(name: str) -> tuple[str, ...]:
-    """Ids that the tests drop: first, middle and last, and those that are hard to write."""
-    f2p, p2p = rows.listed(name)
-    return f2p[1], p2p[0], *p2p[2:6], p2p[-1]
-
-
-def less(value: Any, gone: Collection[str]) -> Any:
-    """A list column without some ids, written as its format's publisher would write it."""
-    if isinstance(value, dict):
-        return {test: outcome for test, outcome in value.items() if test not in gone}
-    if isinstance(value, list):
-        return [test for test in value if test not in gone]
-    assert isinstance(value, str)
-    if value.startswith(("{", '["')):
-        return json.dumps(less(json.loads(value), gone))
-    return str(less(ast.literal_eval(value), gone))
-
-
-def trimmed(name: str, row: rows.Row, gone: Collection[str]) -> rows.Row:
-    known = ROWS[name]
-    columns = {*known.f2p, *known.p2p, *known.also}
-    assert columns
-    return {column: less(value, gone) if column in columns else value for column, value in row.items()}
-
-
-def of_parquet(file: Path) -> Any:
-    from pyarrow import parquet
-
-    return parquet.read_table(file)
-
-
-# ---- rows, nothing dropped
-
-
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "all"])
-def test_lines_come_back_byte_for_byte(tmp_path: Path, name: str, recorded: bool) -> None:
-    build = rows.EVERY[name]
-    mine = [build(number, odd="é\u2028/😀", amount=1.50, big=10**30, empty={}) for number in (3, 1, 2)]
-    source = rows.jsonl(tmp_path / "rows.jsonl", mine)
-    text = (
-        source.read_text()
-        .replace('"big": 1', '"big":\t 1')
-        .replace("1.5,", "1.50e0,")
-        .replace("/😀", "\\/\\ud83d\\ude00")
-    )
-    source.write_text(text)
-    panel = imported(source)
-    if recorded:
-        record(panel)
-    done = export(panel, tmp_path / "out.jsonl", every=not recorded)
-    assert (tmp_path / "out.jsonl").read_bytes() == source.read_bytes()
-    assert (done.format, len(done.tasks), done.dropped, done.lost) == (name, 3, 0, {})
-    assert (done.changed, done.stale) == ({}, {})
-    absent = tuple((task, "its record is absent") for task in sorted(done.tasks))
-    assert done.untrimmed == (() if recorded else absent)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_rows_of_an_array_come_back_byte_for_byte(tmp_path: Path, name: str) -> None:
-    build = rows.EVERY[name]
-    texts = [json.dumps(build(1), indent=3), json.dumps(build(2), separators=(",", ":"), ensure_ascii=False)]
-    (tmp_path / "rows.json").write_text(f"[{texts[0]},\n\n{texts[1]}\n]")
-    export(imported(tmp_path / "rows.json"), tmp_path / "out.json", every=True)
-    assert (tmp_path / "out.json").read_text() == f"[\n{texts[0]},\n{texts[1]}\n]\n"
-
-
-def test_one_object_comes_back_byte_for_byte(tmp_path: Path) -> None:
-    source = rows.single(tmp_path / "row.json", [rows.classic()])
-    export(imported(source), tmp_path / "out.json", every=True)
-    assert (tmp_path / "out.json").read_bytes() == source.read_bytes() + b"\n"
+# ---- rows
 
 
 def test_several_files_of_one_object_become_an_array(tmp_path: Path) -> None:
@@ -122,73 +27,6 @@ def test_several_files_of_one_object_become_an_array(tmp_path: Path) -> None:
         rows.single(tmp_path / "rows" / f"{number}.json", [rows.classic(number)])
     export(imported(tmp_path / "rows"), tmp_path / "out.json", every=True)
     assert json.loads((tmp_path / "out.json").read_text()) == [rows.classic(1), rows.classic(2)]
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_parquet_comes_back_with_its_values_and_schema(tmp_path: Path, name: str) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    build = rows.EVERY[name]
-    table = pyarrow.Table.from_pylist([build(number, amount=1.5, nothing=None) for number in (3, 1, 2)])
-    table = table.append_column("kind", pyarrow.array(["a", "b", "a"]).dictionary_encode())
-    table = table.append_column("small", pyarrow.array([1, 2, None], pyarrow.int8()))
-    table = table.append_column("at", pyarrow.array([1, 2, 3], pyarrow.timestamp("ms", "UTC")))
-    table = table.replace_schema_metadata({b"made by": b"acme"})
-    parquet.write_table(table, tmp_path / "rows.parquet")
-    export(imported(tmp_path / "rows.parquet"), tmp_path / "out.parquet", every=True)
-    found = of_parquet(tmp_path / "out.parquet")
-    assert found.schema.equals(of_parquet(tmp_path / "rows.parquet").schema, check_metadata=True)
-    assert found.to_pylist() == table.to_pylist()
-
-
-# ---- rows, with drops
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_of_a_line_the_lists_alone_change(tmp_path: Path, name: str) -> None:
-    """What comes out is what the publisher would have written of the shorter lists, to the byte."""
-    mine = [rows.EVERY[name](number, odd="é/", amount=1.5) for number in (2, 1)]
-    panel = imported(rows.jsonl(tmp_path / "rows.jsonl", mine))
-    record(panel, gone_of(name))
-    done = export(panel, tmp_path / "out.jsonl")
-    wanted = rows.jsonl(tmp_path / "wanted.jsonl", [trimmed(name, row, gone_of(name)) for row in mine])
-    assert (tmp_path / "out.jsonl").read_bytes() == wanted.read_bytes()
-    assert (done.dropped, done.untrimmed, done.left_out) == (2 * len(gone_of(name)), (), ())
-
-
-@pytest.mark.parametrize("container", ["array", "object"])
-@pytest.mark.parametrize("name", FORMATS)
-def test_of_other_json_the_lists_alone_change(tmp_path: Path, name: str, container: str) -> None:
-    file, write = rows.CONTAINERS[container]
-    row = rows.EVERY[name](odd="é/")
-    panel = imported(write(tmp_path / file, [row]))
-    record(panel, gone_of(name))
-    export(panel, tmp_path / "out.json")
-    found = json.loads((tmp_path / "out.json").read_text())
-    wanted = trimmed(name, row, gone_of(name))
-    assert found == ([wanted] if container == "array" else wanted)
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_of_parquet_the_lists_alone_change(tmp_path: Path, name: str) -> None:
-    mine = [rows.EVERY[name](number) for number in (2, 1)]
-    source = rows.parquet(tmp_path / "rows.parquet", mine)
-    panel = imported(source)
-    record(panel, gone_of(name))
-    export(panel, tmp_path / "out.parquet")
-    found = of_parquet(tmp_path / "out.parquet")
-    assert found.schema.equals(of_parquet(source).schema, check_metadata=True)
-    wanted = [trimmed(name, row, gone_of(name)) for row in mine]
-    assert [_without_null(row) for row in found.to_pylist()] == wanted
-
-
-def _without_null(row: rows.Row) -> rows.Row:
-    """Where a table holds objects by test, each row has all keys, and null for those that are not its own."""
-    return {
-        column: {key: item for key, item in value.items() if item is not None} if column.endswith("_tests") else value
-        for column, value in row.items()
-    }
 
 
 A, B, C = rows.P2P[0], rows.P2P[2], rows.P2P[8]
@@ -224,22 +62,6 @@ def test_a_list_s_layout_is_kept(tmp_path: Path, before: str, after: str, nested
 # ---- directories
 
 
-DIRECTORIES: dict[str, Callable[..., Path]] = {"harbor": rows.harbor, "swe-bench-5-repo": rows.task_repo}
-
-
-@pytest.mark.parametrize("name", DIRECTORIES)
-def test_directories_come_back_file_by_file(tmp_path: Path, name: str) -> None:
-    for number in (7, 8):
-        tree = DIRECTORIES[name](tmp_path / "source", number, {"more/run.sh": "#!/bin/sh\n", "a.bin": b"\xff\0"})
-        (tree / "more" / "run.sh").chmod(0o755)
-    done = export(imported(tmp_path / "source"), tmp_path / "out", every=True)
-    assert (done.changed, done.stale) == ({}, {})
-    assert rows.tree(tmp_path / "out") == rows.tree(tmp_path / "source")
-    scripts = list((tmp_path / "out").rglob("run.sh"))
-    assert len(scripts) == 2
-    assert all(script.stat().st_mode & 0o111 for script in scripts)
-
-
 def test_harbor_tasks_come_back_where_they_came_from(tmp_path: Path) -> None:
     rows.harbor(tmp_path / "source" / "x" / "y", 7)
     rows.harbor(tmp_path / "source" / "z", 8)
@@ -247,21 +69,8 @@ def test_harbor_tasks_come_back_where_they_came_from(tmp_path: Path) -> None:
     assert rows.tree(tmp_path / "out") == rows.tree(tmp_path / "source")
 
 
-def test_of_a_task_repo_the_lists_alone_change(tmp_path: Path) -> None:
-    rows.task_repo(tmp_path / "source")
-    panel = imported(tmp_path / "source")
-    record(panel, gone_of("swe-bench-5"))
-    export(panel, tmp_path / "out")
-    changed = changes(tmp_path / "source", tmp_path / "out")
-    file = "tasks/acme__ledger-7/tests.json"
-    assert list(changed) == [file]
-    lists = {"FAIL_TO_PASS": list(rows.F2P), "PASS_TO_PASS": list(rows.P2P)}
-    wanted = {name: less(ids, gone_of("swe-bench-5")) for name, ids in lists.items()}
-    assert changed[file].decode() == json.dumps(wanted, indent=2) + "\n"
-
-
 def test_of_a_harbor_task_the_lists_change_and_the_record_is_named(tmp_path: Path) -> None:
-    gone = gone_of("swe-bench")
+    gone = dropped_of()
     heredoc = f"{rows.TEST_SH}cat > lists.py <<'EOF'\nP2P = {list(rows.P2P)}\nEOF\n"
     rows.harbor(tmp_path / "source", files={"tests/test.sh": heredoc})
     panel = imported(tmp_path / "source")
@@ -284,23 +93,6 @@ def changes(source: Path, target: Path) -> dict[str, bytes]:
     before, after = rows.tree(source), rows.tree(target)
     assert before.keys() == after.keys()
     return {name: content for name, content in after.items() if content != before[name] and isinstance(content, bytes)}
-
-
-@pytest.mark.parametrize(
-    ("make", "files"),
-    [
-        (rows.harbor, {"task.toml": "[metadata]\n", "environment/Dockerfile": None}),
-        (rows.task_repo, {"task.yaml": "instance_id: acme__ledger-7\nlog_parser: parse_log_pytest\n"}),
-    ],
-    ids=["harbor", "task repo"],
-)
-def test_what_was_imported_with_wishes_is_exported_without(
-    tmp_path: Path, make: Callable[..., Path], files: dict[str, str | None]
-) -> None:
-    make(tmp_path / "source", files=files)
-    panel = imported(tmp_path / "source", Wants("acme/{id}", "pytest"))
-    export(panel, tmp_path / "out", every=True)
-    assert rows.tree(tmp_path / "out") == rows.tree(tmp_path / "source")
 
 
 # ---- which tasks

@@ -16,84 +16,16 @@ from repair.errors import UsageError
 from repair.formats import importing
 from repair.formats.base import Wants
 from repair.formats.importing import Choice
-from repair.model import Task
 from repair.outcomes.rewards import BEGIN, END, reward_of_log
 from repair.panel import read
 from tests.conftest import ORACLE, MakeTask
 from tests.formats import rows
-from tests.formats.test_exporting import export, gone_of, imported, record, trimmed
+from tests.formats.exchange import export, imported, only_task, record, trimmed
 
 TARGETS = ["swe-bench", "swe-bench-5", "swe-bench-live", "swe-rebench-v2"]
-IN_TESTBED = ["swe-bench", "swe-bench-5", "swe-bench-live", "swe-rebench", "swe-gym"]
-HELD = [(name, target) for target in TARGETS[:3] for name in IN_TESTBED if name != target]
-OTHER_TASKS = {
-    "swe-smith": {"entry.patch"},
-    "swe-bench-pro": {"workdir"},
-    "multi-swe-bench": {"workdir"},
-    "swe-rebench-v2": {"workdir"},
-    "r2e-gym": {"id_template"},
-}
-
-
-def only_task(panel: Path) -> Task:
-    (task,) = read.load(panel).tasks
-    return task
-
-
-def again(tmp_path: Path, file: Path, format_name: str) -> Task:
-    """The one task of an exported file, by its columns of the format that was asked for."""
-    found = importing.run(file, tmp_path / "again", Choice(), Wants())
-    assert (found.tasks, found.formats, found.reasons) == (1, {format_name: 1}, [])
-    return only_task(tmp_path / "again")
 
 
 # ---- rows
-
-
-@pytest.mark.parametrize(("name", "target"), HELD)
-def test_a_converted_row_is_the_same_task(tmp_path: Path, name: str, target: str) -> None:
-    panel = imported(rows.jsonl(tmp_path / "rows.jsonl", [rows.EVERY[name]()]))
-    record(panel, gone_of(name))
-    done = export(panel, tmp_path / "out.jsonl", target)
-    assert (done.format, len(done.tasks), done.dropped) == (target, 1, len(gone_of(name)))
-    before, after = only_task(panel), again(tmp_path, tmp_path / "out.jsonl", target)
-    gone = set(gone_of(name))
-    assert after.instance_id == before.instance_id
-    assert after.f2p == tuple(test for test in before.f2p if test not in gone)
-    assert after.p2p == tuple(test for test in before.p2p if test not in gone)
-    assert (after.oracle_patch, after.tests_patch) == (before.oracle_patch, before.tests_patch)
-    assert (after.directory / "instruction.md").read_bytes() == (before.directory / "instruction.md").read_bytes()
-    lost = {what for what, tasks in done.lost.items() if list(tasks) == [before.instance_id]}
-    assert lost == set(done.lost)
-    assert before.image == after.image
-    for key, value in (("image", before.image), ("workdir", before.workdir), ("base_commit", before.base_commit)):
-        assert key in lost or getattr(after, key) == value, key
-    if "test_cmd" not in lost:
-        assert after.framework == before.framework
-        inner = _command(after).removeprefix(f"cd {before.workdir} || exit ( ").removesuffix(" )")
-        assert inner.count("-rA") == 1
-        assert inner.replace(" -rA", "") == _command(before).replace(" -rA", "")
-
-
-def _command(task: Task) -> str:
-    text = task.test_cmd if isinstance(task.test_cmd, str) else " ".join(task.test_cmd)
-    return " ".join(text.replace('"$@"', "").split())
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", OTHER_TASKS)
-def test_a_row_that_would_be_another_task_is_refused(tmp_path: Path, name: str, target: str) -> None:
-    if name == target:
-        return
-    panel = imported(rows.jsonl(tmp_path / "rows.jsonl", [rows.EVERY[name]()]))
-    with pytest.raises(UsageError) as found:
-        export(panel, tmp_path / "out.jsonl", target, every=True)
-    head, task = str(found.value).splitlines()
-    assert head == f"in {target} 1 of 1 tasks would be other tasks, for what it cannot hold"
-    ident, _, what = task.partition(";")[0].partition(": ")
-    assert ident == only_task(panel).instance_id
-    assert OTHER_TASKS[name] <= set(what.split(", "))
-    assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -265,29 +197,6 @@ def test_among_others_a_row_of_the_format_stays_as_it_came(tmp_path: Path) -> No
 
 
 # ---- native
-
-
-@pytest.mark.parametrize("name", rows.EVERY)
-def test_a_native_copy_has_trimmed_lists_and_no_record(tmp_path: Path, name: str) -> None:
-    gone = gone_of(name)
-    panel = imported(rows.jsonl(tmp_path / "rows.jsonl", [rows.EVERY[name]()]))
-    (panel / "panel.toml").write_text('name = "mine"\n[policy]\nmin_p2p = 3\n')
-    record(panel, gone)
-    done = export(panel, tmp_path / "out", "native")
-    assert (done.format, done.dropped, done.lost) == ("native", len(gone), {})
-    before, after = only_task(panel), only_task(tmp_path / "out")
-    assert after.f2p == tuple(test for test in before.f2p if test not in gone)
-    assert after.p2p == tuple(test for test in before.p2p if test not in gone)
-    files = {"instruction.md", *(name for name, _ in before.patches)}
-    assert {path.name for path in after.directory.iterdir()} == {"task.json", *files}
-    assert all((after.directory / name).read_bytes() == (before.directory / name).read_bytes() for name in files)
-    assert (tmp_path / "out" / "panel.toml").read_bytes() == (panel / "panel.toml").read_bytes()
-    assert _without_lists(after) == _without_lists(before)
-
-
-def _without_lists(task: Task) -> dict[str, Any]:
-    document = json.loads((task.directory / "task.json").read_bytes())
-    return {key: value for key, value in document.items() if not key.endswith("_TO_PASS")}
 
 
 def test_a_native_panel_comes_back_as_it_is(panel: Path, make_task: MakeTask, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from repair.formats import exporting
 from repair.panel import read
 from tests.conftest import ORACLE, MakeTask
 from tests.formats import rows
-from tests.formats.test_exporting import export, imported, record
+from tests.formats.directory_samples import DIRECTORIES
+from tests.formats.exchange import EVERY, export, imported, record, source_of
 from tests.support import denied
 
 
@@ -108,12 +109,8 @@ def test_parquet_of_several_schemas(tmp_path: Path) -> None:
         ("swe-bunch", "there is no format swe-bunch; one of auto, swe-bench, "),
         ("auto", "there is no format auto to write"),
         ("", "there is no format "),
-        *((name, f"{name} cannot hold tasks of another format") for name in rows.EVERY if name in {
-            "swe-bench-pro", "swe-smith", "swe-rebench", "swe-gym", "multi-swe-bench", "r2e-gym"}),
-        ("harbor", "harbor cannot hold tasks of another format: acme__ledger-7"),
-        ("swe-bench-5-repo", "swe-bench-5-repo cannot hold tasks of another format: acme__ledger-7"),
     ],
-)  # fmt: skip
+)
 def test_a_format_that_cannot_be_written(tmp_path: Path, name: str, said: str) -> None:
     assert refused(of_row(tmp_path), format_name=name).startswith(said)
 
@@ -134,19 +131,13 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
-@pytest.mark.parametrize("container", [*rows.CONTAINERS, "harbor", "task repo"])
+@pytest.mark.parametrize("container", EVERY)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_lists_that_were_changed_by_hand(
     tmp_path: Path, container: str, change: Callable[[dict[str, Any]], object]
 ) -> None:
     """Trimming the row would bring back what somebody took out."""
-    if container in rows.CONTAINERS:
-        file, write = rows.CONTAINERS[container]
-        source = write(tmp_path / file, [rows.classic()])
-    else:
-        source = tmp_path / "source"
-        (rows.harbor if container == "harbor" else rows.task_repo)(source)
-    panel = imported(source)
+    panel = imported(source_of(tmp_path, container))
     task = panel / "acme__ledger-7" / "task.json"
     edit(task, change)
     said = refused(panel)
@@ -157,30 +148,20 @@ def test_lists_that_were_changed_by_hand(
 
 
 @pytest.mark.parametrize("file", ["oracle.patch", "tests.patch", "entry.patch"])
-@pytest.mark.parametrize("container", [*rows.CONTAINERS, "harbor", "task repo"])
+@pytest.mark.parametrize("container", EVERY)
 def test_patches_that_were_changed_by_hand(tmp_path: Path, container: str, file: str) -> None:
     """The record would vouch for a reference that the row does not hold."""
-    if container in rows.CONTAINERS:
-        name, write = rows.CONTAINERS[container]
-        source = write(tmp_path / name, [rows.classic()])
-    else:
-        source = tmp_path / "source"
-        (rows.harbor if container == "harbor" else rows.task_repo)(source)
-    panel = imported(source)
+    panel = imported(source_of(tmp_path, container))
     patch = panel / "acme__ledger-7" / file
     patch.write_bytes(ORACLE)
     record(panel)
     assert f"{patch} is not the one of source" in refused(panel, every=False)
 
 
-@pytest.mark.parametrize("make", [rows.harbor, rows.task_repo, None], ids=["harbor", "task repo", "row"])
+@pytest.mark.parametrize("container", ["jsonl", *DIRECTORIES])
 @pytest.mark.parametrize("keep", [True, False], ids=["copied", "renamed"])
-def test_a_task_of_another_name(tmp_path: Path, make: Callable[[Path], Path] | None, keep: bool) -> None:
-    if make is None:
-        panel = of_row(tmp_path)
-    else:
-        make(tmp_path / "source")
-        panel = imported(tmp_path / "source")
+def test_a_task_of_another_name(tmp_path: Path, container: str, keep: bool) -> None:
+    panel = imported(source_of(tmp_path, container))
     shutil.copytree(panel / "acme__ledger-7", panel / "two")
     edit(panel / "two" / "task.json", lambda task: task.update(instance_id="two"))
     if not keep:
@@ -288,10 +269,9 @@ def test_folders_above_are_made(tmp_path: Path, format_name: str) -> None:
     assert (tmp_path / "a" / "b" / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["harbor", "swe-bench-5-repo"])
+@pytest.mark.parametrize("name", DIRECTORIES)
 def test_directories_that_cannot_be_exported_leave_no_folder(tmp_path: Path, name: str) -> None:
-    (rows.harbor if name == "harbor" else rows.task_repo)(tmp_path / "source")
-    panel = imported(tmp_path / "source")
+    panel = imported(source_of(tmp_path, name))
     edit(panel / "acme__ledger-7" / "task.json", lambda task: task["PASS_TO_PASS"].pop())
     refused(panel, tmp_path / "deep" / "er" / "out")
 

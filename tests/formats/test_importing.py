@@ -1,114 +1,30 @@
-"""Import of every format from every kind of file: what is written, what is counted, and what the pre-flight says."""
+"""Import: what is written, which rows are taken, and what the pre-flight says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repair.errors import EngineError, UsageError
-from repair.formats import importing, registry
-from repair.formats import source as formats_source
-from repair.formats.base import Draft, Wants
+from repair.formats import importing
+from repair.formats.base import Wants
 from repair.formats.importing import Choice, Preflight
-from repair.formats.raw import parquet
 from repair.formats.suspects import Suspect
-from repair.model import Task
 from repair.panel import read
-from repair.text import sha256
 from tests.formats import rows
-
-FORMATS = list(rows.EVERY)
-Taken = tuple[Preflight, dict[str, Task]]
-
-
-def take(source: Path, choice: Choice | None = None, wants: Wants | None = None, name: str = "taken") -> Taken:
-    """Import beside the source; the pre-flight and the tasks of the panel as it loads."""
-    panel = source.parent / name
-    found = importing.run(source, panel, choice or Choice(), wants or Wants())
-    assert found.rows == found.tasks + len(found.reasons) + found.left_out
-    tasks = {task.instance_id: task for task in read.load(panel).tasks}
-    assert len(tasks) == found.tasks
-    assert sorted(path.name for path in panel.iterdir()) == sorted([*tasks, ".gitattributes", "panel.toml"])
-    return found, tasks
+from tests.formats.exchange import kept_row, take
 
 
 def reasons(found: Preflight) -> list[str]:
     return [str(reason) for reason in found.reasons]
 
 
-def as_drafted(task: Task, draft: Draft) -> None:
-    """The task that was loaded is what the format says of its row."""
-    assert (task.instance_id, task.image, task.base_commit) == (draft.instance_id, draft.image, draft.base_commit)
-    assert (task.f2p, task.p2p) == (draft.f2p, draft.p2p)
-    patches = draft.oracle_patch, draft.tests_patch, draft.entry_patch
-    assert (task.oracle_patch, task.tests_patch, task.entry_patch) == patches
-    assert (task.directory / "instruction.md").read_bytes() == draft.instruction.encode()
-    written = json.loads((task.directory / "task.json").read_bytes())
-    assert {key: written[key] for key in draft.runtime} == dict(draft.runtime)
-
-
-def kept_row(directory: Path) -> bytes:
-    source = formats_source.read(directory)
-    assert source is not None
-    return source.row()
-
-
 # ---- rows
-
-
-@pytest.mark.parametrize("container", rows.CONTAINERS)
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_row_of_every_format_in_every_file(tmp_path: Path, name: str, container: str) -> None:
-    file, write = rows.CONTAINERS[container]
-    source = write(tmp_path / file, [rows.EVERY[name]()])
-    found, tasks = take(source)
-    assert (found.rows, found.formats, found.reasons, found.left_out) == (1, {name: 1}, [], 0)
-    (task,) = tasks.values()
-    assert (task.f2p, task.p2p) == rows.listed(name)
-    as_drafted(task, registry.ROWS[name].draft(rows.EVERY[name](), Wants()))
-    document = json.loads((task.directory / "source.json").read_bytes())
-    if container != "parquet":
-        assert document.pop("row") == rows.EVERY[name]()
-    assert document == {
-        "schema": 1,
-        "format": name,
-        "container": "json" if container == "array" else container,
-        "file": file,
-        "number": 1,
-        "sha256": sha256(kept_row(task.directory)),
-    }
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_row_is_kept_byte_for_byte(tmp_path: Path, name: str) -> None:
-    row = rows.EVERY[name](more="a", amount=1.50)
-    compact = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-    spaced = json.dumps(row, indent="\t").replace("1.5", "1.50")
-    for file, text, kept in (
-        ("lines.jsonl", f"{compact}\n{{}}\n", compact),
-        ("array.json", f" [\n {spaced} ,\n {{}}]\n", spaced),
-        ("object.json", f"\n{spaced}\n", spaced),
-        ("mark.jsonl", f"\ufeff{compact}\r\n", compact),
-    ):
-        (tmp_path / file).write_bytes(text.encode())
-        _, tasks = take(tmp_path / file, name=f"{file}-taken")
-        (task,) = tasks.values()
-        assert kept_row(task.directory) == kept.encode()
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_row_of_parquet_is_kept_with_its_types(tmp_path: Path, name: str) -> None:
-    row = rows.EVERY[name](more=7, nothing=None, numbers=[1, 2])
-    _, tasks = take(rows.parquet(tmp_path / "rows.parquet", [row]))
-    (task,) = tasks.values()
-    kept = parquet.values((task.directory / "source" / "row.parquet").read_bytes())
-    assert kept == row
 
 
 def test_nothing_else_is_written(tmp_path: Path) -> None:
@@ -136,32 +52,6 @@ def test_nothing_else_is_written(tmp_path: Path) -> None:
 def test_a_panel_of_any_name_loads(tmp_path: Path, panel: str) -> None:
     take(rows.jsonl(tmp_path / "rows.jsonl", [rows.classic()]), name=panel)
     assert read.load(tmp_path / panel).name == panel
-
-
-def test_the_user_s_wishes_go_before_the_row(tmp_path: Path) -> None:
-    wants = Wants("registry.example/{org}/{name}:{id_1776}-{version}", "pytest -x tests")
-    _, tasks = take(rows.jsonl(tmp_path / "rows.jsonl", [rows.classic()]), wants=wants)
-    task = tasks["acme__ledger-7"]
-    assert (task.image, task.test_cmd) == (
-        "registry.example/acme/ledger:acme_1776_ledger-7-1.2",
-        'pytest -x tests "$@"',
-    )
-
-
-def test_formats_may_be_mixed_in_one_file(tmp_path: Path) -> None:
-    mixed = [build(number, **_unlike(number)) for number, build in enumerate(rows.EVERY.values(), 1)]
-    found, _ = take(rows.jsonl(tmp_path / "rows.jsonl", mixed))
-    assert found.formats == dict.fromkeys(FORMATS, 1)
-
-
-def _unlike(number: int) -> dict[str, Any]:
-    return {"instance_id": f"task-{number}"}
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_format_may_be_named(tmp_path: Path, name: str) -> None:
-    source = rows.jsonl(tmp_path / "rows.jsonl", [rows.EVERY[name]()])
-    assert take(source, Choice(format=name))[0].formats == {name: 1}
 
 
 def test_a_format_that_does_not_fit_says_which_column_is_missing(tmp_path: Path) -> None:
@@ -193,23 +83,6 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         rows.jsonl(tmp_path / "rows" / name / "rows.jsonl", [rows.classic(1)])
     found, _ = take(tmp_path / "rows")
     assert reasons(found) == ["b/rows.jsonl row 1: instance_id: acme__ledger-1 is that of a/rows.jsonl row 1, too"]
-
-
-Maker = Callable[..., Path]
-DIRECTORIES: dict[str, Maker] = {"harbor": rows.harbor, "swe-bench-5-repo": rows.task_repo}
-
-
-@pytest.mark.parametrize("name", DIRECTORIES)
-def test_task_directories(tmp_path: Path, name: str) -> None:
-    trees = [DIRECTORIES[name](tmp_path / "source", number) for number in (7, 8)]
-    found, tasks = take(tmp_path / "source")
-    assert (found.rows, found.formats, found.reasons) == (2, {name: 2}, [])
-    for tree, task in zip(trees, tasks.values(), strict=True):
-        assert (task.f2p, task.p2p) == (rows.F2P, rows.P2P)
-        as_drafted(task, registry.DIRECTORIES[name].draft(tree, Wants()))
-        assert rows.tree(task.directory / "source") == rows.tree(tree)
-        document = json.loads((task.directory / "source.json").read_bytes())
-        assert (document["format"], document["container"]) == (name, "directory")
 
 
 def test_one_task_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import pytest
 from repair.errors import UsageError
 from repair.formats.importing import Choice
 from tests.formats import rows
-from tests.formats.test_importing import DIRECTORIES, take
+from tests.formats.directory_samples import DIRECTORIES
+from tests.formats.exchange import take
 
 
 def test_a_panel_is_none_to_import(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_a_panel_is_none_to_import(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_what_lies_beside_task_directories_is_named(tmp_path: Path, name: str) -> None:
     source = tmp_path / "source"
-    DIRECTORIES[name](source, 1, {"data.json.gz": b"\x1f\x8b", "deep/rows.jsonl": "{}\n"})
+    DIRECTORIES[name].make(source, 1, {"data.json.gz": b"\x1f\x8b", "deep/rows.jsonl": "{}\n"})
     (source / "more" / "deep").mkdir(parents=True)
     (source / ".hidden").mkdir()
     for file in ("rows.jsonl", "more/deep/B.PARQUET", "more/a.json.gz", "more/a.txt", ".hidden/a.json", ".a.json"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from repair.formats.base import Draft, RowError, Wants
 from repair.formats.rows.r2e_gym import FORMAT, is_test
-
-OLD, NEW = "aaaa1111bbbb2222cccc3333dddd4444eeee5555", "0f1e2d3c4b5a69788796a5b4c3d2e1f001122334"
+from tests.formats import rows
+from tests.formats.row_samples import R2E_LINK, R2E_RUN
 
 
 def hunk(*lines: str, old: tuple[int, int | None] = (1, 1), new: tuple[int, int | None] = (1, 1)) -> dict[str, Any]:
@@ -52,9 +53,7 @@ def file(path: str, *hunks: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def commit(*files: dict[str, Any]) -> str:
-    return json.dumps(
-        {"file_diffs": files, "old_commit_hash": f"{NEW}^", "new_commit_hash": NEW, "commit_message": "Keep the sign"}
-    )
+    return json.dumps({"file_diffs": files, "old_commit_hash": "0f1e2d3c^", "new_commit_hash": "0f1e2d3c"})
 
 
 def log(*lines: str, colour: bool = False) -> str:
@@ -65,97 +64,34 @@ def log(*lines: str, colour: bool = False) -> str:
     return head + "\n".join([*told, "=== 1 failed, 2 passed in 0.57s ==="])
 
 
-EXPECTED = {"test_zero": "PASSED", "TestSign.test_sign[-1]": "PASSED", "TestSign.test_old": "FAILED"}
-BEFORE = log(
-    "PASSED r2e_tests/test_1.py::test_zero",
-    "FAILED r2e_tests/test_1.py::TestSign::test_sign[-1] - assert 1 == -1",
-    "FAILED r2e_tests/test_1.py::TestSign::test_old - KeyError: 'PASSED'",
-)
 MONEY = file("ledger/money.py", hunk("-a", "+b"))
-ROW: dict[str, Any] = {
-    "repo_name": "ledger",
-    "docker_image": f"acme/ledger_final:{NEW}",
-    "commit_hash": NEW,
-    "parsed_commit_content": commit(MONEY, file("tests/test_money.py", hunk("-c", "+d"))),
-    "execution_result_content": json.dumps(
-        {
-            "repo_name": "ledger",
-            "new_commit_hash": NEW,
-            "test_file_codes": ["def test_zero(): pass"],
-            "test_file_names": ["test_1.py"],
-            "setup_res_code": 0,
-            "new_commit_res_stdout": "",
-            "old_commit_res_code": 1,
-            "old_commit_res_stdout": BEFORE,
-        }
-    ),
-    "modified_files": ["ledger/money.py", "tests/test_money.py"],
-    "modified_entity_summaries": [],
-    "relevant_files": ["ledger/money.py"],
-    "num_non_test_files": 1,
-    "num_non_test_func_methods": 1,
-    "num_non_test_lines": 2,
-    "prompt": "Write an issue.",
-    "problem_statement": "[ISSUE]\n**Sign is lost**\n[/ISSUE]",
-    "expected_output_json": json.dumps(EXPECTED),
-}
-LINK = "{ test -e r2e_tests || ln -s /r2e_tests r2e_tests; }"
-WARNINGS = "PYTHONWARNINGS='ignore::UserWarning,ignore::SyntaxWarning'"
-RUN = f'{WARNINGS} .venv/bin/python -W ignore -m pytest -rA r2e_tests "$@"'
-OTHERS: dict[str, dict[str, Any]] = {
-    "swe-bench": dict.fromkeys(("repo", "instance_id", "patch", "test_patch", "FAIL_TO_PASS", "PASS_TO_PASS"), ""),
-    "swe-bench-pro": dict.fromkeys(("repo", "instance_id", "patch", "fail_to_pass", "before_repo_set_cmd"), ""),
-    "live": dict.fromkeys(("instance_id", "docker_image", "patch", "test_cmds", "FAIL_TO_PASS"), ""),
-    "rebench": dict.fromkeys(("instance_id", "docker_image", "patch", "install_config", "FAIL_TO_FAIL"), ""),
-    "multi-swe-bench": dict.fromkeys(("org", "repo", "number", "fix_patch", "f2p_tests", "p2p_tests"), ""),
-}
 
 
-def draft(wants: Wants | None = None, **change: Any) -> Draft:
-    return FORMAT.draft({**ROW, **change}, wants or Wants())
+def draft(**change: Any) -> Draft:
+    return FORMAT.draft(rows.r2e(**change), Wants())
 
 
 def with_log(**change: Any) -> str:
-    return json.dumps({**json.loads(ROW["execution_result_content"]), **change})
+    return json.dumps({**json.loads(rows.r2e()["execution_result_content"]), **change})
 
 
 def oracle(*files: dict[str, Any]) -> bytes:
     return draft(parsed_commit_content=commit(*files)).oracle_patch
 
 
-def test_a_row_as_published() -> None:
-    found = draft()
-    assert found.instance_id == "ledger__0f1e2d3c4b5a"
-    assert found.image == f"acme/ledger_final:{NEW}"
-    assert (found.f2p, found.p2p) == (("TestSign.test_sign[-1]",), ("test_zero",))
-    assert found.oracle_patch == (
-        b"diff --git a/ledger/money.py b/ledger/money.py\nindex 7898192..6178079 100644\n"
-        b"--- a/ledger/money.py\n+++ b/ledger/money.py\n@@ -1,1 +1,1 @@\n-a\n+b\n"
-    )
-    assert found.tests_patch is None  # the tests are in the image
-    assert found.base_commit == f"{NEW}^"
-    assert found.instruction == "**Sign is lost**"
-    assert found.runtime == {
-        "workdir": "/testbed",
-        "framework": "pytest",
-        "test_cmd": f"{LINK} && {RUN}",
-        "select": "all",
-        "id_template": "{test}",
-    }
-    assert found.notes == ("1 of its tests fail with the reference too: in no list",)
+def test_a_test_that_fails_with_the_reference_is_in_no_list() -> None:
+    expected = {**json.loads(rows.r2e()["expected_output_json"]), "TestSign.test_old": "FAILED"}
+    found = draft(expected_output_json=expected)
+    assert found == replace(draft(), notes=("1 of its tests fail with the reference too: in no list",))
 
 
 def test_objects_that_are_no_texts_are_the_same() -> None:
-    columns = ("parsed_commit_content", "execution_result_content", "expected_output_json")
-    assert draft(**{column: json.loads(ROW[column]) for column in columns}) == draft()
-
-
-def test_a_copys_own_id_is_kept() -> None:
-    assert draft(instance_id="acme__ledger-7").instance_id == "acme__ledger-7"
+    columns = ("parsed_commit_content", "execution_result_content")
+    assert draft(**{column: json.loads(rows.r2e()[column]) for column in columns}) == draft()
 
 
 def test_the_commits_own_hash_makes_the_id_where_the_column_is_absent() -> None:
-    assert draft(commit_hash=None).instance_id == "ledger__0f1e2d3c4b5a"
+    assert draft(commit_hash=None).instance_id == "ledger__000000000007"
 
 
 @pytest.mark.parametrize(("said", "told"), [("Sign is lost\n", "Sign is lost"), ("", ""), (None, "")])
@@ -320,7 +256,8 @@ def test_what_is_a_test_is_not_in_the_oracle(path: str, said: bool) -> None:
 
 def test_orange3_gets_a_display() -> None:
     command = draft(repo_name="orange3").runtime["test_cmd"]
-    assert command == f"{LINK} && QT_QPA_PLATFORM=minimal " + RUN.replace(".venv", "xvfb-run --auto-servernum .venv")
+    run = R2E_RUN.replace(".venv", "xvfb-run --auto-servernum .venv")
+    assert command == f'{R2E_LINK} && QT_QPA_PLATFORM=minimal {run} "$@"'
 
 
 def test_a_runner_of_the_images_own_is_noted() -> None:
@@ -330,69 +267,27 @@ def test_a_runner_of_the_images_own_is_noted() -> None:
     assert found.notes[0] == "its image runs the tests by tornado_unittest_runner.py: pytest runs in its place"
 
 
-def test_a_command_of_the_users_finds_the_tests_linked_too() -> None:
-    found = draft(Wants(test_cmd="python -m pytest r2e_tests -x"))
-    assert found.runtime["test_cmd"] == f'{LINK} && python -m pytest r2e_tests -x "$@"'
-    assert found.runtime["id_template"] == "{test}"
-    found = draft(Wants(test_cmd="python -m xmlrunner discover r2e_tests"))
-    assert found.runtime["test_cmd"] == f"{LINK} && python -m xmlrunner discover r2e_tests"
-    assert "id_template" not in found.runtime
-
-
-def test_an_image_by_template() -> None:
-    assert draft(Wants(image_template="mirror/{repo_name}:{commit_hash}")).image == f"mirror/ledger:{NEW}"
-    assert draft(Wants(image_template="mirror/{id}")).image == "mirror/ledger__0f1e2d3c4b5a"
-
-
 # ---- what is no task
 
-ERRORS: dict[str, tuple[str, Any, str]] = {
-    "no outcomes": ("expected_output_json", None, "is missing"),
-    "outcomes that are no JSON": ("expected_output_json", "{'a': 'PASSED'}", "is no JSON"),
-    "outcomes in a list": ("expected_output_json", '["a"]', "expected an object"),
-    "outcomes that are no texts": ("expected_output_json", {"a": 1}, "expected an object of outcomes"),
-    "no logs": ("execution_result_content", None, "is missing"),
-    "no log of the old commit": ("execution_result_content", {"old_commit_res_stdout": None}, "no summary"),
-    "a log without summary": ("execution_result_content", {"old_commit_res_stdout": "Killed"}, "no summary"),
-    "no commit": ("parsed_commit_content", "", "is empty"),
-    "a commit without files": ("parsed_commit_content", "{}", "not what R2E-Gym writes"),
-    "a file without hunks": ("parsed_commit_content", {"file_diffs": [{**MONEY, "hunks": None}]}, "not what R2E-Gym"),
+COMMITS: dict[str, tuple[Any, str]] = {
+    "a file without hunks": ({"file_diffs": [{**MONEY, "hunks": None}]}, "not what R2E-Gym"),
     "a line of a kind that nobody knows": (
-        "parsed_commit_content",
         {"file_diffs": [file("a.py", {**hunk("+a"), "line_group": {"all_lines": [{"type": "moved", "content": ""}]}})]},
         "not what R2E-Gym writes",
     ),
-    "a commit of tests": ("parsed_commit_content", commit(file("tests/a.py", hunk("-a", "+b"))), "nothing but tests"),
-    "half a character": ("parsed_commit_content", commit(file("a.py", hunk("-a", "+\ud800"))), "half a character"),
-    "no repo": ("repo_name", None, "is missing"),
-    "no image": ("docker_image", None, "names no image"),
+    "a commit of tests": (commit(file("tests/a.py", hunk("-a", "+b"))), "nothing but tests"),
 }
 
 
-@pytest.mark.parametrize(("column", "value", "problem"), ERRORS.values(), ids=ERRORS)
-def test_a_row_that_is_no_task(column: str, value: Any, problem: str) -> None:
+@pytest.mark.parametrize(("content", "problem"), COMMITS.values(), ids=COMMITS)
+def test_a_commit_that_is_no_reference_names_its_column(content: Any, problem: str) -> None:
     with pytest.raises(RowError, match=problem) as caught:
-        draft(**{column: value})
-    assert caught.value.field == column
+        draft(parsed_commit_content=content)
+    assert caught.value.field == "parsed_commit_content"
 
 
 def test_a_row_without_any_hash_is_no_task() -> None:
-    content = {**json.loads(ROW["parsed_commit_content"]), "new_commit_hash": None}
+    content = {**json.loads(rows.r2e()["parsed_commit_content"]), "new_commit_hash": None}
     with pytest.raises(RowError, match="is missing") as caught:
         draft(commit_hash=None, parsed_commit_content=content)
     assert caught.value.field == "commit_hash"
-
-
-@pytest.mark.parametrize("absent", ["commit_hash", "docker_image", "prompt", "problem_statement", "modified_files"])
-def test_its_rows_are_known(absent: str) -> None:
-    assert FORMAT.fits(ROW)
-    assert FORMAT.fits({column: value for column, value in ROW.items() if column != absent})
-
-
-@pytest.mark.parametrize("row", OTHERS.values(), ids=OTHERS)
-def test_rows_of_others_are_not(row: dict[str, Any]) -> None:
-    assert not FORMAT.fits(row)
-
-
-def test_it_has_no_list_columns() -> None:
-    assert (FORMAT.f2p, FORMAT.p2p, FORMAT.also, FORMAT.write) == ((), (), ("expected_output_json",), None)

@@ -9,42 +9,24 @@ import pytest
 
 from repair.formats.base import Wants
 from repair.formats.rows.swebench import CLASSIC, FIVE
+from tests.formats import rows
 
-PATCH = "diff --git a/src/sums.js b/src/sums.js\n--- a/src/sums.js\n+++ b/src/sums.js\n@@ -1 +1 @@\n-a\n+b\n"
-TESTS = PATCH.replace("src/", "test/")
-SCRIPT = "cd /testbed\n: '>>>>> Start Test Output'\npytest -rA\n: '>>>>> End Test Output'\n"
-NO_WISHES = Wants()
 NO_COMMAND = "the row holds no test command, and its ids are not pytest's: give --test-cmd"
 ASSETS = "image_assets are not put into the image"
 
 
-def a_row(**changes: Any) -> dict[str, Any]:
-    row = {
-        "repo": "acme/ledger",
-        "instance_id": "acme__ledger-7",
-        "base_commit": "1" * 40,
-        "patch": PATCH,
-        "test_patch": TESTS,
-        "problem_statement": "Totals are differences.",
-        "FAIL_TO_PASS": json.dumps(["Unit | sums | total"]),
-        "PASS_TO_PASS": json.dumps(["Unit | sums | zero"]),
-        "image_assets": json.dumps({"problem_statement": ["https://acme.example/sum.png"]}),
-    }
-    return {key: value for key, value in (row | changes).items() if value is not ...}
-
-
-def five(**changes: Any) -> dict[str, Any]:
-    ids = {"FAIL_TO_PASS": ["t.py::a"], "PASS_TO_PASS": ["t.py::b"]}
-    more = {"image": "acme/ledger:7", "eval_script": SCRIPT, "log_parser": "pytest", "eval_type": "pass_and_fail"}
-    return a_row(**{**ids, **more, "image_assets": ..., **changes})
+def a_row(**changes: Any) -> rows.Row:
+    """A row of Multimodal, whose tests are in JavaScript."""
+    ids = {"FAIL_TO_PASS": '["Unit | sums | total"]', "PASS_TO_PASS": '["Unit | sums | zero"]'}
+    assets = json.dumps({"problem_statement": ["https://acme.example/sum.png"]})
+    return rows.classic(**{**ids, "environment_setup_commit": ..., "image_assets": assets, **changes})
 
 
 def test_a_row_whose_ids_are_not_pytests_has_no_command() -> None:
     assert CLASSIC.fits(a_row())
-    draft = CLASSIC.draft(a_row(), NO_WISHES)
+    draft = CLASSIC.draft(a_row(), Wants())
     assert draft.runtime == {"workdir": "/testbed", "framework": "unknown", "test_cmd": "true"}
     assert draft.notes == (NO_COMMAND, ASSETS)
-    assert draft.image == "swebench/sweb.eval.x86_64.acme_1776_ledger-7:latest"
 
 
 def test_it_runs_by_the_command_that_is_given() -> None:
@@ -63,25 +45,20 @@ PYTESTS = {
 
 @pytest.mark.parametrize(("row", "framework"), PYTESTS.values(), ids=PYTESTS)
 def test_other_rows_have_one(row: dict[str, Any], framework: str) -> None:
-    draft = CLASSIC.draft(row, NO_WISHES)
+    draft = CLASSIC.draft(row, Wants())
     assert draft.runtime["framework"] == framework
     assert NO_COMMAND not in draft.notes
 
 
 @pytest.mark.parametrize("assets", [None, "", "{}", {}, "null", ...])
 def test_no_assets_are_nothing_to_note(assets: object) -> None:
-    assert ASSETS not in CLASSIC.draft(a_row(image_assets=assets), NO_WISHES).notes
-    assert ASSETS not in FIVE.draft(five(image_assets=assets), NO_WISHES).notes
-    assert ASSETS in FIVE.draft(five(image_assets={"a": "b"}), NO_WISHES).notes
-
-
-def test_assets_beside_an_eval_script_are_version_5() -> None:
-    row = five(image_assets={"a": "b"})
-    assert (CLASSIC.fits(row), FIVE.fits(row)) == (False, True)
+    assert ASSETS not in CLASSIC.draft(a_row(image_assets=assets), Wants()).notes
+    assert ASSETS not in FIVE.draft(rows.five(image_assets=assets), Wants()).notes
+    assert ASSETS in FIVE.draft(rows.five(image_assets={"a": "b"}), Wants()).notes
 
 
 @pytest.mark.parametrize(("kind", "noted"), [("fail_only", True), ("pass_and_fail", False), (None, False)])
 def test_what_is_in_no_log_is_missing_here(kind: str | None, noted: bool) -> None:
-    notes = FIVE.draft(five(eval_type=kind), NO_WISHES).notes
+    notes = FIVE.draft(rows.five(eval_type=kind), Wants()).notes
     said = "eval_type fail_only: its harness takes a test that is in no log for passed; here it is missing"
     assert (said in notes) is noted

@@ -14,6 +14,7 @@ from repair.model import Observed, Outcome
 from repair.panel import read
 from repair.sandbox.archive import Entry, pack
 from tests.formats import rows
+from tests.formats.row_samples import ROWS
 from tests.fuzz.targets import ADD, KEEP, ORACLE, PLAIN_PANEL, PLAIN_TASK, SEPARATOR, TASK
 from tests.support import records
 from tests.support.paths import TESTS
@@ -129,7 +130,7 @@ def of_tars(_: Path) -> list[bytes]:
 
 
 def of_rows(_: Path) -> list[bytes]:
-    built = [json.dumps(build(), ensure_ascii=False).encode() for build in rows.EVERY.values()]
+    built = [json.dumps(sample.build(), ensure_ascii=False).encode() for sample in ROWS.values()]
     return [*(b"\1" + each + b"\n" for each in built), b"\0[" + b",\n".join(built) + b"]", b"\0" + built[0]]
 
 
@@ -146,8 +147,8 @@ def of_task_repos(_: Path) -> list[bytes]:
 
 def of_sources(directory: Path) -> list[bytes]:
     found = []
-    for name, build in rows.EVERY.items():
-        file = rows.jsonl(directory / f"{name}.jsonl", [build()])
+    for name, sample in ROWS.items():
+        file = rows.jsonl(directory / f"{name}.jsonl", [sample.build()])
         run(file, directory / f"panel-{name}", Choice(), Wants())
         found += [each.read_bytes() for each in (directory / f"panel-{name}").glob(f"*/{read.SOURCE}")]
     return found

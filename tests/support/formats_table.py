@@ -1,22 +1,19 @@
 """The README's table of foreign formats and its list of test runners, made of what there is and what the tests do.
 
-A cell says yes where a test does it: import and round trip with the rows that formats/rows.py builds, the runs in real
-containers with those of engine/foreign.py.
+A cell says yes where a test does it: import and round trip with a format's row of test data in formats/, the runs in
+real containers with those of engine/foreign.py.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from repair.errors import NoJUnit
 from repair.formats import registry
 from repair.formats.base import DirectoryFormat, RowFormat
 from repair.outcomes.frameworks import known, plan
 from tests.engine.foreign import FOREIGN
-from tests.formats import rows
+from tests.formats.directory_samples import DIRECTORIES
+from tests.formats.row_samples import ROWS
 
-DIRECTORIES: Mapping[str, Callable[..., Path]] = {"harbor": rows.harbor, "swe-bench-5-repo": rows.task_repo}
 HEAD = ("format", "name for `--format`", "import", "round trip", "conversion to it", "run here")
 NO = "–"
 
@@ -50,7 +47,7 @@ def table() -> str:
 
 
 def _line(known: RowFormat | DirectoryFormat) -> tuple[str, ...]:
-    tested = "yes" if known.name in rows.EVERY or known.name in DIRECTORIES else NO
+    tested = "yes" if known.name in ROWS or known.name in DIRECTORIES else NO
     converts = "yes" if isinstance(known, RowFormat) and known.write is not None else NO
     run = ", ".join(foreign.run for foreign in FOREIGN if foreign.format == known.name)
     return known.title, f"`{known.name}`", tested, tested, converts, run or NO
