@@ -29,6 +29,7 @@ OF_OTHERS: Mapping[str, Changes] = {
     for name in ("eval_script", "test_cmds", "install_config", "before_repo_set_cmd", "FAIL_TO_FAIL")
 }
 NO_FURTHER_LISTS = {"FAIL_TO_FAIL": ..., "PASS_TO_FAIL": ...}
+NO_SIGN_OF_V1 = {"FAIL_TO_FAIL": [], "PASS_TO_FAIL": [], "environment_setup_commit": ...}
 REBENCH_ERRORS: Mapping[str, tuple[Changes, str, str]] = {
     "no config": ({"install_config": None}, "install_config", "is missing; give --test-cmd"),
     "a config that is a list": ({"install_config": ["pytest"]}, "install_config", "expected an object"),
@@ -199,15 +200,11 @@ ROWS: Mapping[str, RowSample] = {
         forms={
             "without its further lists": NO_FURTHER_LISTS,
             "the first revision": dict.fromkeys(("install_config", "docker_image", "image_name"), ...),
+            "the first revision without a further id": {"install_config": ..., **NO_SIGN_OF_V1},
             "without any column of its own": {**NO_FURTHER_LISTS, "environment_setup_commit": ...},
             "a text for its config": {**NO_FURTHER_LISTS, "install_config": json.dumps({"python": "3.9"})},
             "a config of both versions' keys": {"install_config": {"python": "3.9", "base_image_name": None}},
-            "a config of a command alone": {
-                "FAIL_TO_FAIL": [],
-                "PASS_TO_FAIL": [],
-                "environment_setup_commit": ...,
-                "install_config": {"test_cmd": "pytest"},
-            },
+            "a config of a command alone": {"install_config": {"test_cmd": "pytest"}, **NO_SIGN_OF_V1},
         },
         foreign={**REBENCH_FOREIGN, "SWE-bench's": {**NO_FURTHER_LISTS, "install_config": ...}},
         errors={

@@ -151,7 +151,8 @@ def test_what_was_imported_with_wishes_is_exported_without(name: str, tmp_path: 
     else:
         rows.jsonl(tmp_path / "source", [ROWS[name].build(**ROWS[name].unasked)])
         read_out = Path.read_bytes
-    take(tmp_path / "source", Choice(format=name), Wants("acme/{id}", "pytest"))
+    (task,) = take(tmp_path / "source", Choice(format=name), Wants("acme/{id}", "pytest"))[1].values()
+    assert (task.image, "pytest" in task.test_cmd) == (f"acme/{task.instance_id.lower()}", True)
     export(tmp_path / "taken", tmp_path / "out", every=True)
     assert read_out(tmp_path / "out") == read_out(tmp_path / "source")
 
@@ -277,6 +278,7 @@ def test_a_row_that_would_be_another_task_is_refused(
 def test_a_format_that_takes_no_other_s_tasks_says_so(
     panel_of: Callable[[str], Path], tmp_path: Path, target: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"^{target} cannot hold tasks of another format"):
+    named = ": acme__ledger-7" if target in DIRECTORIES else "; "
+    with pytest.raises(UsageError, match=f"^{target} cannot hold tasks of another format{named}"):
         export(panel_of("swe-bench"), tmp_path / "out", target)
     assert not (tmp_path / "out").exists()
