@@ -66,7 +66,6 @@ ONLY = {
     "pyarrow": "repair.formats.raw.parquet",
     "yaml": "repair.formats.directories.swebench_repo",
 }
-NOT_YET_SHARED = "tests.formats"  # until its modules import nothing of one another
 INSIDE = "repair.controls.inside"  # runs in containers, and imports nothing of ours
 
 
@@ -197,8 +196,7 @@ def test_no_test_module_imports_another() -> None:
         if is_below(name, "tests.data"):  # what the tests of the plugin run
             continue
         imported = set(imports(name, file.read_text()))
-        shared = {module for module in tests for text in imported if is_below(text, module)}
-        assert {module for module in shared if not is_below(module, NOT_YET_SHARED)} == set(), name
+        assert {module for module in tests for text in imported if is_below(text, module)} == set(), name
 
 
 @pytest.mark.parametrize(

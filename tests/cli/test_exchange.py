@@ -10,8 +10,8 @@ import pytest
 
 from repair.panel import read
 from tests.formats import rows
-from tests.formats.exchange import record, trimmed
 from tests.support.cli import Capture, ask
+from tests.support.exchange import record, trimmed
 
 GONE = rows.P2P[2]
 NOWHERE = "tcp://127.0.0.1:1"

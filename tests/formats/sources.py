@@ -14,8 +14,8 @@ from repair.formats.base import Draft, Wants
 from repair.formats.raw import parquet
 from tests.formats import rows
 from tests.formats.directory_samples import DIRECTORIES
-from tests.formats.exchange import dropped_of, ids_of, kept_row, less, trimmed
 from tests.formats.row_samples import ROWS
+from tests.support.exchange import dropped_of, ids_of, kept_row, less, trimmed
 
 Ids = tuple[str, ...]
 

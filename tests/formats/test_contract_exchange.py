@@ -25,10 +25,10 @@ from repair.panel import read
 from repair.text import sha256
 from tests.formats import rows, sources
 from tests.formats.directory_samples import DIRECTORIES
-from tests.formats.exchange import dropped_of, export, imported, only_task, record, take
 from tests.formats.row_samples import ROWS
 from tests.formats.sources import Source
 from tests.support import records
+from tests.support.exchange import dropped_of, export, imported, only_task, record, take
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from repair.formats.importing import Choice
 from repair.panel import read
 from repair.text import sha256
 from tests.formats import rows
-from tests.formats.exchange import dropped_of, export, imported, less, record, trimmed
 from tests.support import records
+from tests.support.exchange import dropped_of, export, imported, less, record, trimmed
 
 # ---- rows
 

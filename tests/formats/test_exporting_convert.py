@@ -20,7 +20,7 @@ from repair.outcomes.rewards import BEGIN, END, reward_of_log
 from repair.panel import read
 from tests.conftest import ORACLE, MakeTask
 from tests.formats import rows
-from tests.formats.exchange import export, imported, only_task, record, trimmed
+from tests.support.exchange import export, imported, only_task, record, trimmed
 
 TARGETS = ["swe-bench", "swe-bench-5", "swe-bench-live", "swe-rebench-v2"]
 

@@ -19,8 +19,8 @@ from repair.panel import read
 from tests.conftest import ORACLE, MakeTask
 from tests.formats import rows
 from tests.formats.directory_samples import DIRECTORIES
-from tests.formats.exchange import EVERY, export, imported, record, source_of
 from tests.support import denied
+from tests.support.exchange import EVERY, export, imported, record, source_of
 
 
 def refused(panel: Path, target: Path | None = None, format_name: str = "same", *, every: bool = True) -> str:

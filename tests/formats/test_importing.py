@@ -17,7 +17,7 @@ from repair.formats.importing import Choice, Preflight
 from repair.formats.suspects import Suspect
 from repair.panel import read
 from tests.formats import rows
-from tests.formats.exchange import kept_row, take
+from tests.support.exchange import kept_row, take
 
 
 def reasons(found: Preflight) -> list[str]:

@@ -10,7 +10,7 @@ from repair.errors import UsageError
 from repair.formats.importing import Choice
 from tests.formats import rows
 from tests.formats.directory_samples import DIRECTORIES
-from tests.formats.exchange import take
+from tests.support.exchange import take
 
 
 def test_a_panel_is_none_to_import(tmp_path: Path) -> None:
