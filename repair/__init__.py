@@ -1,3 +1,3 @@
-"""Repair the hidden test lists of coding panels by two controls, or refuse the task."""
+"""Repair the hidden test lists of a coding panel's tasks by two controls, or refuse the task."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`repair` and `python -m repair`."""
+"""The entry point of `repair` and of `python -m repair`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit with its status."""
+    """Run the command line and exit the process with its status."""
     from repair.cli import run_app
 
     sys.exit(run_app())

@@ -1,7 +1,7 @@
-"""The errors that end a command, each class with its exit code.
+"""The errors that end a command, each class with its own exit code.
 
-A verdict is returned, an error is raised: it means that the question could not be answered. Every message
-says what it is about, what happened and what to do next. `tests/test_errors.py` keeps the codes unique.
+A verdict is returned; an error is raised and means that the question could not be answered. Every message names its
+subject, what happened and what to do next. `tests/test_errors.py` keeps the codes unique.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from typing import ClassVar
 
 
 class RepairError(Exception):
-    """Base of every error that a user can cause or meet; `code` is the process's exit status.
+    """Base of every error that a user can cause or meet.
 
-    `next` says what to do about it; `kind` is the short name under which failures are grouped.
+    `code`: the exit status of the process.
+    `kind`: the short name under which failures are grouped.
+    `message`: what happened, and to what.
+    `next`: what the user can do about it; empty where the message says all.
     """
 
     code: ClassVar[int] = 3
@@ -28,21 +31,21 @@ class RepairError(Exception):
 
 
 class UsageError(RepairError):
-    """The command line, panel.toml or a task's files are not what they should be."""
+    """The user must change the command line, panel.toml or a file of a task."""
 
     code = 2
     kind = "usage"
 
 
 class ReportError(RepairError):
-    """A report file is no evidence: not JUnit, truncated, too large, or holding a document type."""
+    """A report file is not evidence: it is not JUnit, is truncated, is too large, or holds a document type."""
 
     code = 4
     kind = "report"
 
 
 class InfrastructureError(RepairError):
-    """A control could not be observed. It is evidence for nothing; running again may help."""
+    """A control could not be observed. It is evidence for nothing; another run may observe it."""
 
     code = 5
     kind = "infrastructure"
@@ -56,9 +59,9 @@ class ImageError(InfrastructureError):
 
 
 class EngineError(InfrastructureError):
-    """The container engine is gone or refuses. Where it cannot be reached, the whole run ends once.
+    """The container engine fails or refuses a call.
 
-    `transient`: the same call may succeed a moment later, since nothing is wrong with what was asked for.
+    `transient`: the same call may succeed a moment later, because nothing is wrong with what was asked for.
     """
 
     code = 7
@@ -69,8 +72,8 @@ class EngineError(InfrastructureError):
         self.transient = transient
 
 
-class EngineLost(EngineError):  # noqa: N818 - a state of the engine, ended by its return
-    """The engine cannot be reached at all: every further control would fail the same way."""
+class EngineLost(EngineError):  # noqa: N818 - a state of the engine, which ends when it is back
+    """The engine cannot be reached. Every further control would fail the same way, so the whole run ends once."""
 
     code = 8
     kind = "engine-lost"
@@ -80,49 +83,49 @@ class EngineLost(EngineError):  # noqa: N818 - a state of the engine, ended by i
 
 
 class TimeoutOutsideTest(InfrastructureError):  # noqa: N818
-    """The control's time ran out and no test can be blamed for it."""
+    """The control's time ran out, and no test can be blamed for it."""
 
     code = 9
     kind = "timeout"
 
 
 class MemoryKill(InfrastructureError):  # noqa: N818
-    """The kernel killed the control for its memory limit."""
+    """The kernel killed the control because it reached its memory limit."""
 
     code = 10
     kind = "memory"
 
 
 class ContainerKilled(InfrastructureError):  # noqa: N818
-    """Somebody outside killed or removed the container."""
+    """Something outside the run killed, paused, restarted or removed the container."""
 
     code = 11
     kind = "killed"
 
 
 class NoEvidence(InfrastructureError):  # noqa: N818
-    """The run left no report, half a report, or one that contradicts itself."""
+    """The run left no report, half a report, or a report that contradicts itself."""
 
     code = 12
     kind = "no-evidence"
 
 
 class StoreError(RepairError):
-    """A record cannot be written or read safely."""
+    """A record or another file cannot be written or read safely."""
 
     code = 13
     kind = "store"
 
 
 class NoJUnit(InfrastructureError):  # noqa: N818
-    """The task's test runner writes no JUnit report, so nothing was run."""
+    """The task's test runner writes no JUnit report, so no control of the task runs."""
 
     code = 15
     kind = "no-junit"
 
 
 class DiskFull(InfrastructureError):  # noqa: N818
-    """No space left, on the client's disk or in the container."""
+    """No space is left: on the client's disk, on the engine's disk or in the container."""
 
     code = 14
     kind = "disk"

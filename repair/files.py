@@ -1,6 +1,6 @@
-"""Temporary folders that nobody has to clean up after: one whose process was killed goes when the next is made.
+"""Files on this machine: written whole or not at all, new directories, and temporary folders.
 
-Each is locked while its process lives; the system lets go of the lock when it dies.
+It turns the system's errors into `UsageError`, `StoreError` and `DiskFull`, whose messages name the place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from repair.errors import DiskFull, StoreError, UsageError
 
 
 def read_if_there(file: Path) -> bytes | None:
-    """A file's content, or None where there is no such file."""
+    """A file's content, or None where there is no such file. Raises `UsageError` where it cannot be read."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -36,12 +36,15 @@ def read_if_there(file: Path) -> bytes | None:
 
 @contextlib.contextmanager
 def written(where: Path) -> Iterator[None]:
-    """Say which place could not be written, and why."""
+    """Turn the errors of writing below `where` into `DiskFull` where no space is left, else into `StoreError`.
+
+    The message names the place and the reason. A `FileExistsError` passes unchanged.
+    """
     try:
         yield
     except FileExistsError:
         raise
-    except shutil.Error as err:  # of a whole tree: (from, to, why) of each file
+    except shutil.Error as err:  # copying a whole tree gives (from, to, why) of each file
         why = str(err.args[0][0][2])
         if f"[Errno {errno.ENOSPC}]" in why or f"[Errno {errno.EDQUOT}]" in why:
             raise DiskFull(f"no space left under {where}", "free some, then run again") from None
@@ -54,7 +57,10 @@ def written(where: Path) -> Iterator[None]:
 
 
 def write_new(file: Path, content: bytes) -> None:
-    """Write a file that is not there yet, whole or not at all; folders above it are made."""
+    """Write a new file whole or not at all, and make the folders above it.
+
+    Raises `UsageError` where something has that name already.
+    """
     if os.path.lexists(file):
         raise UsageError(f"{file} is there already", "name a file that isn't; nothing is replaced")
     _nearest(file.absolute())
@@ -64,7 +70,10 @@ def write_new(file: Path, content: bytes) -> None:
 
 
 def write_atomically(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all, replacing what is there."""
+    """Write a file whole or not at all, in place of a plain file of that name.
+
+    Raises `StoreError` where something else has the name.
+    """
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
     with written(file):
         if file.exists() and not file.is_file():
@@ -79,20 +88,23 @@ def write_atomically(file: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+# How systems answer that they cannot make a hard link here.
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
-RENAME_NOREPLACE = 1
-AT_FDCWD = -100
+RENAME_NOREPLACE = 1  # a flag of Linux's renameat2
+AT_FDCWD = -100  # a relative path begins at the working directory
 
 
 def publish(source: Path, target: Path) -> None:
-    """Give a synced file its name, only if nothing has that name. Raises `FileExistsError`, or `StoreError`.
+    """Give a synced file the name `target`, unless something else has that name.
 
-    Linking is the way; where a file system has no hard links, a rename that refuses to replace.
+    It makes a hard link. A file system without hard links gets a rename that refuses to replace. Raises
+    `FileExistsError` where the name is taken, and `StoreError` where the file system can do neither.
     """
     try:
         os.link(source, target)
     except FileExistsError:
-        if not os.path.samestat(os.lstat(source), os.lstat(target)):  # an answer that got lost on a network share
+        # Where both are one file, a network share made the link and lost its answer.
+        if not os.path.samestat(os.lstat(source), os.lstat(target)):
             raise
     except OSError as err:
         if err.errno not in NO_LINKS:
@@ -118,6 +130,7 @@ def _rename_no_replace(source: Path, target: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
+    """Wait until a directory's entries are on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -126,6 +139,7 @@ def sync_directory(path: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
+    """Wait until a file's content is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -138,14 +152,14 @@ def sync_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """A directory to fill, which gets the name `path` when it is whole and else is gone again.
+    """A temporary directory to fill. It gets the name `path` when the block ends, and is removed where the block fails.
 
-    Raises `UsageError` where something has that name, an empty directory aside.
+    Raises `UsageError` where something other than an empty directory has that name.
     """
     check_new(path)
     target = path.absolute()
-    there = _nearest(target)  # folders above are made when all is well
-    temporary = there / f".{target.name}.{secrets.token_hex(4)}.tmp"
+    base = _nearest(target)  # the folders above `path` are made once the directory is whole
+    temporary = base / f".{target.name}.{secrets.token_hex(4)}.tmp"
     with written(path):
         temporary.mkdir()
         try:
@@ -158,25 +172,28 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 
 def check_new(path: Path) -> None:
-    """Raise `UsageError` where a new directory could not get the name `path`, since something else has it."""
+    """Raise `UsageError` where a new directory cannot get the name `path`.
+
+    Something other than an empty directory has that name, or something other than a folder is in its way.
+    """
     try:
-        there = os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir()))
+        taken = os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir()))
     except OSError as err:
         raise UsageError(f"{path} cannot be read: {err.strerror}", "check its permissions") from None
-    if there:
+    if taken:
         raise UsageError(f"{path} is there already", "name a directory that isn't; nothing is replaced")
     _nearest(path.absolute())
 
 
 def _nearest(path: Path) -> Path:
-    """The nearest folder above that is there. Raises `UsageError` where something else stands in the way."""
+    """The nearest folder above `path` that exists. Raises `UsageError` where something else is in the way."""
     try:
-        there = next(parent for parent in path.parents if os.path.lexists(parent))
-        if there.is_dir():
-            return there
+        folder = next(parent for parent in path.parents if os.path.lexists(parent))
+        if folder.is_dir():
+            return folder
     except OSError as err:
         raise UsageError(f"{path} cannot be written: {err.strerror}", "check name and permissions") from None
-    raise UsageError(f"{there} is no directory", "name another place")
+    raise UsageError(f"{folder} is no directory", "name another place")
 
 
 # ---- temporary folders
@@ -187,7 +204,14 @@ _lock = threading.Lock()
 
 
 class Scratch:
-    """A folder of its own below `parent`, the usual place without, that nobody else may look into; gone on `close`."""
+    """A temporary folder that only this user may enter. `close` removes it.
+
+    `parent`: the folder above it; None means the system's folder for temporary files.
+    `path`: the folder itself.
+
+    The process holds a lock on the folder. After a kill the system frees the lock, and the next process that makes a
+    `Scratch` in the same place removes the folder.
+    """
 
     def __init__(self, kind: str, parent: Path | None = None) -> None:
         above = parent or Path(tempfile.gettempdir())
@@ -199,18 +223,18 @@ class Scratch:
         while True:
             with _named(above):
                 self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=above))
-            with contextlib.suppress(FileNotFoundError):  # somebody swept between the two
+            with contextlib.suppress(FileNotFoundError):  # another process removed it before it was locked
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-                with contextlib.suppress(OSError):  # without locks on this file system it stays after a kill, no more
+                with contextlib.suppress(OSError):  # a file system without locks: the folder stays after a kill
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                 if self.path.exists():
                     break
                 os.close(descriptor)
-        # when the process ends, at the latest
+        # the end of the process removes it, if nothing did before
         self._close = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
 
     def close(self) -> None:
-        """Remove it, with all that is in it."""
+        """Remove the folder and all that is in it."""
         self._close()
 
     def __enter__(self) -> Path:
@@ -224,14 +248,14 @@ class Scratch:
 
 
 def _remove(path: Path, descriptor: int, maker: int) -> None:
-    if os.getpid() == maker:  # not in a process that was forked from it
+    if os.getpid() == maker:  # a forked process leaves it to its parent
         shutil.rmtree(path, ignore_errors=True)
         os.close(descriptor)
 
 
 @contextlib.contextmanager
 def _named(above: Path) -> Iterator[None]:
-    """Say which disk is full: it need not be the panel's."""
+    """Turn a full disk into a `DiskFull` that names the disk: it need not be the panel's."""
     try:
         yield
     except OSError as err:
@@ -241,9 +265,12 @@ def _named(above: Path) -> Iterator[None]:
 
 
 def sweep(above: Path | None = None) -> None:
-    """Remove the folders below `above`, or the usual place, whose processes are gone, if they are ours to remove."""
+    """Remove the temporary folders below `above` whose processes have ended.
+
+    None means the system's folder for temporary files. Folders that this user may not remove stay.
+    """
     for path in (above or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or gone, or no folder
+        with contextlib.suppress(OSError):  # its process lives, another user owns it, or it is not a folder
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

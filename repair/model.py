@@ -1,6 +1,6 @@
-"""The values that everything else is about: panels, tasks, controls, runs, outcomes, decisions.
+"""The values that every module shares: panels, tasks, controls, runs, outcomes, decisions.
 
-Frozen, slotted dataclasses with tuples inside, and closed enums. Nothing here does anything.
+Frozen, slotted dataclasses with tuples inside, and closed enums. They hold data and do nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from types import MappingProxyType
 
 
 class Outcome(StrEnum):
-    """What became of a test in one run, best first: of two outcomes of one id the later one counts.
+    """What became of a test in one run, from best to worst: of two outcomes of one id the worse counts.
 
-    `MISSING` means in no report: never collected, deselected, a phantom.
+    `MISSING`: no report names the test. It was never collected, was deselected, or does not exist.
     """
 
     PASSED = "passed"
@@ -35,19 +35,19 @@ _SEVERITY = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 def worst(outcomes: tuple[Outcome, ...]) -> Outcome:
-    """The worst of `outcomes`; `MISSING` for none, since unknown is never a pass."""
+    """The worst of `outcomes`; `MISSING` where there are none, since unknown is never a pass."""
     return max(outcomes, key=_SEVERITY.__getitem__, default=Outcome.MISSING)
 
 
 class ListName(StrEnum):
-    """The two hidden lists of a task."""
+    """The two hidden lists of a task: what the change should fix, and what it must not break."""
 
     F2P = "F2P"
     P2P = "P2P"
 
 
 class ControlKind(StrEnum):
-    """`EMPTY` applies nothing, `ORACLE` the reference diff; both get the hidden tests."""
+    """`EMPTY` applies nothing, `ORACLE` applies the reference diff. Both get the hidden tests."""
 
     EMPTY = "empty"
     ORACLE = "oracle"
@@ -60,7 +60,7 @@ class Verdict(StrEnum):
 
 
 class Rule(StrEnum):
-    """Why an id is dropped, or why a task is refused."""
+    """Why the rule drops an id, or refuses a task."""
 
     # an id is dropped
     FAILED_BOTH = "failed-both"
@@ -83,7 +83,7 @@ class Rule(StrEnum):
 
 
 class Select(StrEnum):
-    """What a control runs: the listed tests only, their whole files, or whatever the test command runs by itself."""
+    """What a control runs: only the listed tests, their whole files, or whatever the test command runs by itself."""
 
     IDS = "ids"
     FILES = "files"
@@ -92,10 +92,11 @@ class Select(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters of the rule, from panel.toml's [policy]; every record holds them.
+    """The parameters of the rule, from [policy] of panel.toml. Every record holds them.
 
-    `min_p2p`: fewest P2P ids a task may keep. `passing`: outcomes that count as a pass.
-    `repeats`: runs of each control. `recheck`: further runs of each where only P2P regressions refuse.
+    `min_p2p`: the fewest P2P ids that a task may keep.
+    `passing`: the outcomes that count as a pass.
+    `repeats`, `recheck`: runs of each control, and further ones where nothing but P2P regressions refuses the task.
     """
 
     min_p2p: int = 10
@@ -106,13 +107,20 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task of a panel, defaults filled in. `test_cmd` is an argument list, or a text for the image's shell.
+    """One task of a panel, with the defaults filled in.
 
-    `entry_patch` makes the task's entry state of the image, where that is not the image's own; every control gets it.
-    `id_template` holds spellings of one id over {suite}, {file}, {classname}, {name}; empty means the framework's own.
-    `timeout` in seconds, `memory` in bytes, `cpus` in cores; `user` and `platform` None mean the image's own.
-    `test_files` are paths or globs of the files that lists are minted from, instead of those that tests.patch touches.
-    `directory` is where its files are; it is no part of what the task means.
+    `image`, `platform`: image reference, and os/architecture; None means the image's own platform.
+    `f2p`, `p2p`: the listed test ids as task.json has them, repeated ones too.
+    `oracle_patch`, `tests_patch`: the reference diff, and the diff of the hidden tests; None where there is none.
+    `directory`: where the task's files are. What the task means does not depend on it.
+    `entry_patch`: the diff from the image's state to the task's entry state, for every control; None where they agree.
+    `workdir`, `base_commit`: absolute path of the repo in the image, and its commit, for people.
+    `test_cmd`: an argument list, or a text for the image's shell.
+    `junit`: patterns of the JUnit files that the test command writes, absolute or relative to `workdir`.
+    `id_template`: spellings of one id over {suite}, {file}, {classname}, {name}; empty means the framework's own.
+    `env`, `user`: variables for the test command, and who runs it; None means the image's own user.
+    `timeout`, `cpus`, `memory`, `network`: seconds, cores, bytes, and the container's network mode.
+    `test_files`: paths or globs of files to mint the lists from; empty means those that tests.patch touches.
     """
 
     instance_id: str
@@ -141,7 +149,7 @@ class Task:
 
     @property
     def patches(self) -> tuple[tuple[str, bytes], ...]:
-        """All of the task's patches by file name, in the order in which the oracle gets them."""
+        """All patches of the task as (file name, diff), in the order in which the oracle control gets them."""
         entry = () if self.entry_patch is None else (("entry.patch", self.entry_patch),)
         tests = () if self.tests_patch is None else (("tests.patch", self.tests_patch),)
         return (*entry, *tests, ("oracle.patch", self.oracle_patch))
@@ -153,7 +161,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A directory of tasks with one policy and one gate."""
+    """A directory of tasks with one policy, and a gate that is met by `min_tasks` admitted tasks or more."""
 
     name: str
     directory: Path
@@ -164,9 +172,11 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as the engine holds it: `id` is its content's digest, `digest` the repo digest or None.
+    """An image as the engine holds it.
 
-    `emulated`: it is of another architecture than the engine. That is the host's affair and in no record.
+    `id`, `digest`: digest of its content, and its digest in the task's repository; None where that has none.
+    `platform`: os/architecture[/variant]; None where nothing tells.
+    `emulated`: its architecture is not the engine's. That is the host's affair, so no record holds it.
     """
 
     id: str
@@ -181,7 +191,7 @@ class Verifier:
 
     `files`: absolute path in the container, content, permission bits.
     `command`: the argument list that runs once `files` and `directories` are there.
-    `rewards`: paths of which one appears, in the order in which they count. None at all means that the verifier
+    `rewards`: paths of which one appears, in the order in which they count. An empty tuple means that the verifier
     prints what became of `ids`.
     `directories`: absolute paths of directories that exist before the command runs.
     `env`: variables for the command; those of the task win.
@@ -205,7 +215,7 @@ class Control:
     `patches`: name and content of each diff, in the order in which they are applied.
     `ids`: the test ids to score.
     `repeat`, `repeats`: which run this is of how many; `repeat` counts from 0.
-    `name`: what the control is for; empty for one that decides a task.
+    `name`: what the control is for; empty where it decides a task.
     `journalled`: the run may come from the journal, and goes into it.
     `files`: every test of these files runs and is reported, listed or not. An empty tuple means whatever the test
     command runs by itself, None means the listed ids.
@@ -231,7 +241,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One listed id in one run: its outcome, why it is no pass, and a group's members."""
+    """One id in one run: its outcome, why it is not a pass, and the outcomes of a group's members."""
 
     outcome: Outcome
     cause: str = ""
@@ -240,12 +250,17 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One observed run of a control. A run that is read back from outcomes.json has its facts and no `observed`.
+    """One observed run of a control.
 
-    `exit` is the test command's status (None where a patch did not apply, with `patch` saying why),
-    `deadly` the ids that ended it twice and were set aside, `flags` what a reader should know, `template` how ids were
-    spelt where they are no pytest node ids. `found` are all tests that a control of whole files saw, `broken` the
-    files and folders that gave none, each with why. `reward` is a verifier's, from 0 to 1; None without one.
+    `image`, `exit`: the image's id, and the test command's status; None where a patch did not apply, so nothing ran.
+    `observed`: what the run shows of each listed id; empty for a run that is read back from outcomes.json.
+    `patch`: why a patch did not apply; None where all did.
+    `deadly`: the ids that ended the run twice and were set aside.
+    `flags`: what a reader of the record should know.
+    `template`: spellings of the ids; empty means pytest node ids.
+    `found`: every test that a control of whole files saw.
+    `broken`: the files and folders that gave no test, each with the cause.
+    `reward`: a verifier's reward, from 0 to 1; None without a verifier.
     """
 
     image: str
@@ -262,7 +277,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One listed id over all runs of both controls; `members` holds (empty, oracle) for each of a group's."""
+    """One listed id over all runs of both controls.
+
+    `lists`, `empty`, `oracle`: the lists that hold it, and its outcomes under each control, run by run.
+    `cause_empty`, `cause_oracle`: why it is not a pass under that control; empty where nothing says so.
+    `members`: the outcomes of each member of a group as (empty, oracle).
+    """
 
     id: str
     lists: frozenset[ListName]
@@ -277,7 +297,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The per-test outcome table that a decision is made from; `patch_errors` are diffs that did not apply."""
+    """The outcomes that a decision is made from. `patch_errors`: git's answers where diffs did not apply."""
 
     rows: tuple[Row, ...]
     patch_errors: tuple[str, ...] = ()
@@ -285,7 +305,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A drop or a reason to refuse, with the ids that share it. Whole-task reasons have no ids."""
+    """A drop or a reason to refuse, with the ids that share it.
+
+    `list`, `ids`: the list and its ids that share it. `list` is None for a reason that is not about a single list.
+    `empty`, `oracle`: the outcomes under each control in words, as `rules.spell` gives them.
+    `cause`, `cause_empty`: why, as one line, and why under empty where that differs.
+    """
 
     rule: Rule
     list: ListName | None = None
@@ -298,7 +323,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the rule says of one table. `reasons` is empty unless the verdict is refused."""
+    """The rule's answer on one table.
+
+    `kept_f2p`, `kept_p2p`, `dropped`: the ids that each list keeps, and the ids that leave, by what they share.
+    `reasons`: why the task is refused; empty for every other verdict.
+    """
 
     verdict: Verdict
     kept_f2p: tuple[str, ...]
@@ -311,8 +340,10 @@ class Decision:
 class Evidence:
     """All that a decision is made from: what outcomes.json holds. `tool` is the version that observed it.
 
-    The `confirm` fields are None or empty unless the first table decided `repaired`; `verifier` holds the
-    rewards of the task's own verifier under (empty, oracle); None where nobody asked it.
+    `empty`, `oracle`, `table`: the runs of each control, and their outcomes.
+    `confirm_empty`, `confirm_oracle`, `confirm_table`: the same of the confirmation, for a first table that decides
+    `repaired`; else empty and None.
+    `verifier`: the rewards of the task's own verifier for (empty, oracle); None where it was not asked.
     """
 
     instance_id: str
@@ -329,9 +360,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """sha256 of what a record was made from, in hexadecimal; None for what the task doesn't have.
+    """What a record was made from: sha256 in hexadecimal, None for what the task does not have.
 
-    `source` is that of an imported task's source, where its own verifier was asked.
+    `task`, `environment`: of the task as canonical JSON after defaults, and of the folder environment/.
+    `source`: of an imported task's source, where its own verifier was asked; else None.
     """
 
     task: str
@@ -344,9 +376,9 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What repair.json says: the decision on one task, confirmed where it dropped anything.
+    """What repair.json says: the decision on one task, and what it was made from.
 
-    `scores` are those of the confirmation's runs by control, empty where there was none.
+    `scores_empty`, `scores_oracle`: the scores of the confirmation's runs; empty without a confirmation.
     """
 
     decision: Decision
@@ -362,7 +394,7 @@ SCHEMA = 1  # 1: the first
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a container's process ended. `code` is None where its time ran out and it was killed."""
+    """How a container's process ended. `code`: exit status; None where its time ran out and it was killed."""
 
     code: int | None
     memory_kill: bool

@@ -1,6 +1,6 @@
-"""One panel from tasks to records: run both controls, decide, confirm, store.
+"""Decides the tasks of a panel: runs both controls, applies the rule, confirms what it drops, writes the record.
 
-What could not be observed leaves no record and stops no other task.
+A task that could not be observed gets no record, and stops no other task.
 """
 
 from __future__ import annotations
@@ -27,18 +27,22 @@ from repair.text import sha256
 class State(StrEnum):
     """What a run did with one task."""
 
-    RECORDED = "recorded"  # decided now
-    KEPT = "kept"  # has a record already, which still fits
-    UNSOUND = "unsound"  # has a record that does not fit its task or its evidence, or was observed otherwise
-    FAILED = "failed"  # could not be observed, or not written
-    NOT_RUN = "not-run"  # the run ended before its turn
+    RECORDED = "recorded"  # decided by this run
+    KEPT = "kept"  # its record still fits, or was observed again as it is
+    UNSOUND = "unsound"  # its record does not fit its task or its evidence, or was observed otherwise
+    FAILED = "failed"  # it could not be observed, or its record not written
+    NOT_RUN = "not-run"  # the run ended before its turn, or its record is not fit to compare with
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one task: its state, and the decision or the error. `seconds` is wall time.
+    """What became of one task.
 
-    Of an unsound record `soundness` and `details` say what is wrong with it.
+    `table`, `decision`: its outcomes, and the rule's decision on them; None where neither is known.
+    `error`: what kept it from a decision; None where nothing did.
+    `soundness`: what is wrong with its record, in a word or two; empty where nothing is.
+    `details`: the same as lines.
+    `seconds`: wall time.
     """
 
     task: Task
@@ -52,17 +56,17 @@ class Result:
 
 
 def run(panel: Panel, sandbox: Sandbox, options: Options, say: Say = silent) -> list[Result]:
-    """Decide every task of the panel that has no record; results in the order of the panel.
+    """Decide every task of the panel that has no record; the results are in the order of the panel.
 
-    A KeyboardInterrupt removes the containers and is raised again; finished records stay.
+    A `KeyboardInterrupt` removes the containers and is raised again; finished records stay.
     """
     return [_result(ended) for ended in each(panel, sandbox, options, say, _decide, _spell)]
 
 
 def rerun(panel: Panel, sandbox: Sandbox, options: Options, say: Say = silent) -> list[Result]:
-    """Run the controls of every task again and compare with its outcomes.json; nothing is written but raw files.
+    """Run the controls of every task again and compare with its outcomes.json; only raw files are written.
 
-    A result is `KEPT` where the evidence is the same, and `UNSOUND` with the ids that differ where it is not.
+    A result is `KEPT` where the evidence is the same. It is `UNSOUND` where not, with the ids that differ.
     """
     fresh = replace(options, fresh=True)
     return [_result(ended) for ended in each(panel, sandbox, fresh, say, _compare, _spell, records=False)]
@@ -76,7 +80,7 @@ def _result(ended: Done[Result]) -> Result:
 
 
 def _decide(work: Work, task: Task) -> Result:
-    """Decide a task and write its record, unless it has one."""
+    """Decide a task and write its record, unless it has a record already."""
     if has_record(task):
         return _recorded(work.panel, task)
     made_from = inputs(task)
@@ -95,33 +99,37 @@ def _decide(work: Work, task: Task) -> Result:
 
 def _compare(work: Work, task: Task) -> Result:
     """Run a task's controls again and compare them with its record's evidence."""
-    before = examine(work.panel, task)
-    if before.evidence is None or before.soundness is not Soundness.SOUND:
-        return Result(task, State.NOT_RUN, details=before.details)
-    now = replace(_evidence(work, task, verify=before.evidence.verifier is not None), tool=before.evidence.tool)
-    if outcomes_json(now) == outcomes_json(before.evidence):
-        return Result(task, State.KEPT, before.table, before.decision)
-    return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(before.evidence, now))
+    record = examine(work.panel, task)
+    if record.evidence is None or record.soundness is not Soundness.SOUND:
+        return Result(task, State.NOT_RUN, details=record.details)
+    now = replace(_evidence(work, task, verify=record.evidence.verifier is not None), tool=record.evidence.tool)
+    if outcomes_json(now) == outcomes_json(record.evidence):
+        return Result(task, State.KEPT, record.table, record.decision)
+    return Result(task, State.UNSOUND, soundness="observed otherwise", details=_differences(record.evidence, now))
 
 
 def _evidence(work: Work, task: Task, *, verify: bool) -> Evidence:
-    """Run a task's controls, confirm them where ids would be dropped, and `verify` by the task's own verifier."""
+    """The evidence on a task: both controls, and a confirmation where ids would be dropped.
+
+    With `verify` it holds the rewards of the task's own verifier too, where the controls would admit the task.
+    """
     task = prepared(task)
     if verify:
-        _verifier_of(work)(task.directory, (frozenset(), frozenset()), ())  # before anything runs: is there one?
+        # A task without a verifier of its own raises here, before anything runs.
+        _verifier_of(work)(task.directory, (frozenset(), frozenset()), ())
     image = work.image(task)
     evidence = _recheck(work, task, _first(work, task, image))
     decision = rules.decide(evidence.table, work.panel.policy)
     if decision.verdict is Verdict.REPAIRED:
         evidence = _confirm(work, task, evidence, decision)
-    settled = final_decision(evidence, work.panel.policy)
-    if verify and rules.admits(settled.verdict):
-        evidence = replace(evidence, verifier=_verify(work, task, image, settled))
+    final = final_decision(evidence, work.panel.policy)
+    if verify and rules.admits(final.verdict):
+        evidence = replace(evidence, verifier=_verify(work, task, image, final))
     return evidence
 
 
 def _verify(work: Work, task: Task, image: Image, decision: Decision) -> tuple[float, float]:
-    """The rewards of the task's own verifier for (empty, oracle), each in a fresh container."""
+    """The rewards of the task's own verifier for (empty, oracle), each from a fresh container."""
     dropped = {
         name: frozenset(test for finding in decision.dropped if finding.list is name for test in finding.ids)
         for name in ListName
@@ -143,22 +151,23 @@ def _verify(work: Work, task: Task, image: Image, decision: Decision) -> tuple[f
 
 
 def _verifier_of(work: Work) -> VerifierOf:
-    given = work.session.options.verifier
-    if given is None:
+    """What gives a task's own verifier. Raises `UsageError` where this command has nothing that does."""
+    verifier = work.session.options.verifier
+    if verifier is None:
         raise UsageError("this record's verifier cannot be asked here", "run `repair check --rerun`")
-    return given
+    return verifier
 
 
 def _first(work: Work, task: Task, image: Image) -> Evidence:
-    """What both controls show of the lists, `repeats` times."""
+    """The evidence of the first `repeats` runs of both controls."""
     runs = range(work.panel.policy.repeats)
     empty, oracle = work.pair(controls(task, (*task.f2p, *task.p2p), runs), image)
-    seen = table.build(task.f2p, task.p2p, empty, oracle)
-    return Evidence(task.instance_id, __version__, image, tuple(empty), tuple(oracle), seen)
+    outcomes = table.build(task.f2p, task.p2p, empty, oracle)
+    return Evidence(task.instance_id, __version__, image, tuple(empty), tuple(oracle), outcomes)
 
 
 def _recheck(work: Work, task: Task, evidence: Evidence) -> Evidence:
-    """The evidence with further runs of both controls, where policy and evidence call for them."""
+    """`evidence` with further runs of both controls, where policy and evidence call for them."""
     before = len(evidence.empty)
     due = range(before, rules.runs_due(evidence.table, work.panel.policy))
     if not due:
@@ -167,17 +176,17 @@ def _recheck(work: Work, task: Task, evidence: Evidence) -> Evidence:
     empty, oracle = work.pair(controls(task, (*task.f2p, *task.p2p), due), evidence.image)
     refuse_patch_errors((*empty, *oracle))
     empty, oracle = [*evidence.empty, *empty], [*evidence.oracle, *oracle]
-    seen = table.build(task.f2p, task.p2p, empty, oracle)
-    return replace(evidence, empty=tuple(empty), oracle=tuple(oracle), table=seen)
+    outcomes = table.build(task.f2p, task.p2p, empty, oracle)
+    return replace(evidence, empty=tuple(empty), oracle=tuple(oracle), table=outcomes)
 
 
 def _spelt_as(evidence: Evidence, task: Task) -> Task:
-    """The task with the spelling of its first runs: what further ones report might fit another as well."""
+    """The task with the template of its first runs: the report of a further run may fit another template too."""
     return replace(task, id_template=spelt_by((*evidence.oracle, *evidence.empty)) or task.id_template)
 
 
 def _confirm(work: Work, task: Task, evidence: Evidence, decision: Decision) -> Evidence:
-    """The evidence with a second pair of controls, run as often as the first, on what the first would keep."""
+    """`evidence` with a second pair of controls on the ids that are kept, run as often as the first pair."""
     f2p, p2p = decision.kept_f2p, decision.kept_p2p
     task, runs = _spelt_as(evidence, task), range(len(evidence.empty))
     planned = controls(task, (*f2p, *p2p), runs, name="confirmation", journalled=False)
@@ -187,28 +196,29 @@ def _confirm(work: Work, task: Task, evidence: Evidence, decision: Decision) -> 
 
 
 def _recorded(panel: Panel, task: Task) -> Result:
-    """The result for a task that has a record: kept, or what is wrong with it."""
-    found = examine(panel, task)
-    if found.soundness is Soundness.SOUND:
-        return Result(task, State.KEPT, found.table, found.decision)
-    return Result(task, State.UNSOUND, soundness=found.soundness, details=found.details)
+    """The result for a task that has a record: kept, or what is wrong with the record."""
+    record = examine(panel, task)
+    if record.soundness is Soundness.SOUND:
+        return Result(task, State.KEPT, record.table, record.decision)
+    return Result(task, State.UNSOUND, soundness=record.soundness, details=record.details)
 
 
 def _differences(before: Evidence, now: Evidence) -> tuple[str, ...]:
-    """What two observations of one task do not share, as lines."""
+    """The differences between two observations of one task, as lines; never empty."""
     lines = []
     if before.image.id != now.image.id:
         lines.append(f"the image is another: {before.image.id} then, {now.image.id} now")
-    then = {row.id: row for row in before.table.rows}
+    old_rows = {row.id: row for row in before.table.rows}
     for row in now.table.rows:
-        old = then.get(row.id)
-        if old is not None and (old.empty, old.oracle) != (row.empty, row.oracle):
-            cells = [rules.spell(c) if c else "nothing" for c in (old.empty, old.oracle, row.empty, row.oracle)]
+        old_row = old_rows.get(row.id)
+        if old_row is not None and (old_row.empty, old_row.oracle) != (row.empty, row.oracle):
+            cells = [rules.spell(c) if c else "nothing" for c in (old_row.empty, old_row.oracle, row.empty, row.oracle)]
             lines.append(f"{row.id}: {cells[0]}/{cells[1]} then, {cells[2]}/{cells[3]} now")
     return tuple(lines) or ("the outcomes agree, their causes, flags or confirmation do not",)
 
 
 def _spell(ended: Done[Result]) -> str:
+    """What became of a task, in a few words."""
     result = _result(ended)
     match result.state:
         case State.RECORDED:

@@ -1,6 +1,7 @@
-"""Why a test is no pass, as one line that is the same in every run: the text that records and tables show.
+"""Text that records, tables and messages show: normalised causes, safe characters, lengths, JSON.
 
-Pure. Raw text stays in the logs; what differs from run to run without meaning anything is replaced here.
+Pure. Raw text stays in the logs. What differs from run to run without meaning anything is replaced here, so that the
+same evidence gives the same bytes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 # ---- causes
 
-MAX_CHARS = 300
-MAX_READ = 20_000  # of a text; what follows no cause needs
+MAX_CHARS = 300  # of a normalised cause
+MAX_READ = 20_000  # characters of a raw text; no cause needs what follows
 _SPACE = re.compile(r"\s+")
 _STYLING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -37,7 +38,10 @@ _SET = re.compile(r"\{([^{}:,]*(?:,[^{}:,]*)+)\}")
 
 
 def normalise(text: str) -> str:
-    """One line without addresses, durations, times, temporary paths, counters or set order; 300 characters at most."""
+    """`text` as one line of at most 300 characters that is the same in every run.
+
+    It replaces addresses, durations, times, temporary paths and counters, and sorts the members of sets.
+    """
     text = text[:MAX_READ]
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
@@ -47,7 +51,7 @@ def normalise(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line of `text` that is not blank, normalised."""
+    """The first line of `text` that is not blank, normalised; empty where every line is blank."""
     return normalise(next((line for line in text.splitlines() if line.strip()), ""))
 
 
@@ -55,22 +59,23 @@ _NO_SPACE = re.compile("no space left on device|disk quota exceeded|disk is full
 
 
 def says_no_space(text: str) -> bool:
-    """Does a text hold the words by which systems and SQLite say that a disk is full?"""
+    """Does `text` hold the words by which systems and SQLite say that a disk is full?"""
     return _NO_SPACE.search(text) is not None
 
 
 # ---- text that is safe to show and to write
 
+# Unicode's controls, format characters, surrogates, private use, and separators of lines and paragraphs.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 def shown_line(line: str) -> str:
-    """One line of a log as a terminal or a page may show it: without styling, controls spelt as escapes."""
+    """A log's line as a terminal or a page may show it: without styling, control characters spelt as escapes."""
     return printable(_STYLING.sub("", line.rstrip("\r\n")).expandtabs())
 
 
 def printable(text: str) -> str:
-    """`text` with controls, bidirectional marks and lone surrogates spelt as escapes, so that no reader is fooled."""
+    """`text` with control characters, bidirectional marks and lone surrogates spelt as escapes: no reader is fooled."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(char) if unicodedata.category(char) in _UNSAFE else char for char in text)
@@ -81,12 +86,15 @@ def _escape(char: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that every encoder takes: lone surrogates spelt as escapes."""
+    """`text` that every encoder takes: lone surrogates are spelt as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_encodable(text: str) -> bool:
-    """Can a text be written as UTF-8? One with half a character, or with bytes that are none, cannot."""
+    """Can `text` be written as UTF-8?
+
+    Text with a lone surrogate cannot: half a character, or a file name's byte that is not UTF-8.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -98,37 +106,41 @@ def is_encodable(text: str) -> bool:
 
 
 def cut(text: str, most: int) -> str:
-    """`text` in at most `most` characters; a longer one ends with `…`."""
+    """`text` in at most `most` characters; a longer text ends with `…`."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def number(count: int, noun: str) -> str:
-    """A number with its noun, such as `1 task` or `2 tasks`."""
+    """`count` with its noun, such as `1 task` or `2 tasks`."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def capped(lines: Sequence[str], most: int, indent: str = "") -> list[str]:
-    """The first `most` lines and, where there are more, a line that says how many."""
+    """The first `most` lines and, where there are more, a line behind `indent` that says how many are left out."""
     return [*lines[:most], *([f"{indent}and {len(lines) - most} more"] if len(lines) > most else [])]
 
 
 # ---- JSON and digests
 
-MAX_WIDTH = 100
+MAX_WIDTH = 100  # characters of a value that takes one line
 _encode = json.JSONEncoder(default=dict).encode
 
 
 def sha256(content: bytes) -> str:
+    """The sha256 of `content`, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def inline(value: Any) -> str:
-    """One line of ASCII JSON, keys in the order given, a blank behind `,` and `:`."""
+    """`value` as one line of ASCII JSON: keys in the order given, a blank after each `,` and `:`."""
     return _encode(value).replace("\x7f", "\\u007f")
 
 
 def pretty(value: Any, depth: int = 0) -> str:
-    """ASCII JSON for people: what fits on a line stands on one, and ids always stand one a line."""
+    """`value` as ASCII JSON for people, indented by `depth` blanks.
+
+    A value that fits on one line takes one line. A list of `ids` always has one id per line.
+    """
     pad, end = " " * (depth + 1), " " * depth
     if isinstance(value, Mapping) and value:
         text = "" if isinstance(value.get("ids"), list | tuple) else inline(value)
@@ -145,8 +157,8 @@ def pretty(value: Any, depth: int = 0) -> str:
 
 
 def _item(key: str, value: Any, depth: int) -> str:
-    one_a_line = key == "ids" and isinstance(value, list | tuple) and value
-    return _lines(map(inline, value), depth) if one_a_line else pretty(value, depth)
+    is_ids = key == "ids" and isinstance(value, list | tuple) and value
+    return _lines(map(inline, value), depth) if is_ids else pretty(value, depth)
 
 
 def _lines(items: Iterable[str], depth: int) -> str:

@@ -1,4 +1,4 @@
-"""The words for verdicts, records, outcomes, rules and reasons, the same in every table and report."""
+"""The words for verdicts, records, outcomes, rules and reasons: the same in every table, report and message."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from repair.model import Outcome, Rule, Verdict
 
-# Said of ids that are dropped: why both controls agree that they are noise.
+# What is true of dropped ids: why both controls agree that they are noise.
 DROPS = {
     Rule.FAILED_BOTH: "never a stable pass, with or without the reference",
     Rule.FLAKY_BOTH: "pass and fail by turns, with and without the reference",
     Rule.UNOBSERVED: "skipped or missing with the reference, and never passing without",
 }
 
-# Said of a task that is refused.
+# What is true of a refused task or of some of its ids.
 REASONS = {
     Rule.REGRESSION: "pass without the reference and not with it",
     Rule.UNOBSERVED_BEFORE: "fail with the reference and did not run without it",
@@ -29,10 +29,10 @@ REASONS = {
     Rule.OWN_VERIFIER: "its own verifier does not give empty 0 and oracle 1",
 }
 
-# Said of a task without a record, as `repair run` does of one whose turn did not come.
+# The word for a task without a record, such as a task whose turn in `repair run` did not come.
 NOT_RUN = "not run"
 
-# What can be said of a task in one word: its verdict where its record is sound, else what is wrong with the record.
+# The word for a task: its verdict where its record is sound, else what is wrong with the record.
 STATES = MappingProxyType(
     {
         str(Verdict.CLEAN): "both controls agree with the lists as they are",
@@ -45,7 +45,7 @@ STATES = MappingProxyType(
     }
 )
 
-# One letter an outcome, for grids; those that pytest's short summary has, in capitals where it doesn't matter.
+# One letter per outcome, for grids: the letters of pytest's short summary, as capitals where case has no meaning.
 LETTERS = MappingProxyType(
     {
         Outcome.PASSED: "P",
@@ -59,7 +59,7 @@ LETTERS = MappingProxyType(
 )
 NO_OUTCOME = "-"
 
-# An outcome in words.
+# What each outcome means.
 OUTCOMES = MappingProxyType(
     {
         Outcome.PASSED: "passed",
@@ -75,7 +75,7 @@ OUTCOMES = MappingProxyType(
 GATE_MET, GATE_NOT_MET = "gate met", "gate not met"
 DROPPED, REFUSED, FLAKY = "dropped", "refused for", "flaky"
 
-# What `repair mint` calls a test, and what it is.
+# The classes into which `repair mint` sorts tests, and what is true of the tests in each.
 DERIVED = {
     "F2P": "pass with the reference and never without",
     "P2P": "pass with and without the reference",
@@ -89,5 +89,5 @@ DERIVED = {
 
 
 def of(rule: Rule) -> str:
-    """A rule in words."""
+    """The words for a rule."""
     return DROPS.get(rule) or REASONS[rule]
