@@ -1,7 +1,7 @@
-"""The container engine: images, one container a control, files in and out. The only importer of docker.
+"""The container engine: images, one container per control, files in and out. Only this package imports docker.
 
-Everything crosses as tar archives through the Engine's API, so that a remote engine works as a local one does.
-What goes wrong comes out as one of the errors of `repair.errors`, never as docker's or requests' own.
+Everything crosses as tar archives through the Engine's API, so that a remote engine works like a local one. A failure
+comes out as one of the errors of `repair.errors`, never as an error of docker or requests.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from repair.sandbox.images import Images
 __all__ = ["DROPPED", "LOG_BYTES", "PIDS", "Container", "Ended", "Engine", "Sandbox"]
 
 PIDS = 2048
-# What engines give root beyond what it needs for a container's own files and processes; with it gone they all give the
-# same. By name, since Podman hands what is added after a drop of all to every user.
+# The capabilities that engines give root beyond what it needs for a container's own files and processes. Without them
+# every engine gives the same. They are dropped by name: after a drop of all, Podman gives every user what is added.
 DROPPED = ("AUDIT_WRITE", "MKNOD", "NET_RAW", "SETFCAP", "SETPCAP")
-STOP = 4.0  # seconds that an interrupt waits for containers to go
-REMOVAL = 120  # seconds that a removal by somebody else may take
-NAMES = "repair-"
+STOP = 4.0  # seconds that an interrupt waits for the engine to remove the containers
+REMOVAL = 120  # seconds to wait for a removal that another process began
+NAMES = "repair-"  # how the names of all our containers begin
 RUN, TASK, CONTROL = "repair.run", "repair.task", "repair.control"
 
 
 class Sandbox:
-    """A connection to one engine, shared by the threads of one run; `run_id` labels every container it makes."""
+    """A connection to one engine that the threads of one run share. `run_id` labels every container that it makes."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self._lock = threading.Lock()
         self._alive: set[str] = set()
         self._closed = threading.Event()
-        self._unsure = False  # may a container of ours be left that no answer of the engine named, or removed?
+        self._unsure = False  # may the engine keep a container that no answer named, or no call removed?
         self._connection = Connection()
         self._api = self._connection.client.api
         self.images = Images(self._connection)
 
     def close(self) -> None:
-        """Let go of the connection, and remove what an engine that was away has kept of this run's containers."""
+        """Remove what an engine that was away has kept of this run's containers, and close the connection."""
         if self._unsure:
             with contextlib.suppress(EngineError):
                 self._remove_all([identity for identity, run, _ in self.left_over() if run == self.run_id])
@@ -57,12 +57,15 @@ class Sandbox:
 
     @property
     def engine(self) -> Engine:
-        """Facts about the engine, as of the time the connection was made."""
+        """Facts about the engine, as of the start of the connection."""
         return self._connection.engine
 
     @property
     def tells_memory_kills(self) -> bool:
-        """Does the engine say that a container ran out of memory? Podman does not before its version 5."""
+        """Does the engine report that a container ran out of memory?
+
+        Podman does not before its version 5, so no Podman counts as doing so.
+        """
         return not self._connection.is_podman
 
     def ping(self) -> None:
@@ -71,9 +74,9 @@ class Sandbox:
 
     @contextlib.contextmanager
     def container(self, task: Task, image: Image, control: str, command: Sequence[str]) -> Iterator[Container]:
-        """A fresh container of the image that runs `command`, created and not yet started; removed whatever happens.
+        """A new container of the image that will run `command`; it is not started yet, and is removed in any case.
 
-        Raises `EngineError` at the end where `stop_all` was called meanwhile: what was read since may lack anything.
+        Raises `EngineError` at the end where `stop_all` was called meanwhile: what was read since may be incomplete.
         """
         if self.closed:
             raise EngineError("the run is being stopped")
@@ -83,7 +86,7 @@ class Sandbox:
                 made = self._api.create_container_from_config(config, self._name())  # type: ignore[no-untyped-call]
         except EngineError:
             self._unsure = True
-            self.ping()  # an engine that died says so in many ways: name it
+            self.ping()  # an engine that died fails in many ways: a ping names it
             raise
         identity: str = made["Id"]
         with self._lock:
@@ -100,7 +103,7 @@ class Sandbox:
             self._remove(identity)
 
     def _name(self) -> str:
-        """A container's name: an image may bring labels like ours, but no name."""
+        """A container's name. An image may bring labels like ours, but not a name."""
         return f"{NAMES}{self.run_id}-{secrets.token_hex(4)}"
 
     def _config(self, task: Task, image: Image, control: str, command: Sequence[str]) -> dict[str, Any]:
@@ -121,7 +124,7 @@ class Sandbox:
             list(command[1:]),
             entrypoint=[command[0]],
             user=task.user,
-            working_dir="/",  # the engine would make a working directory that is not there
+            working_dir="/",  # the engine would make the task's directory where the image lacks it
             environment=dict(task.env),
             labels={RUN: self.run_id, TASK: task.instance_id, CONTROL: control},
             host_config=host,
@@ -130,7 +133,7 @@ class Sandbox:
         return config
 
     def _refuse_late_volume(self, identity: str, task: Task) -> None:
-        """Raise where Podman hides the task's files: it fills a volume only when the container starts."""
+        """Raise `ImageError` where Podman hides the task's files: it fills a volume only when the container starts."""
         with translated("look at a container's volumes"):
             mounts = self._api.inspect_container(identity).get("Mounts") or ()
         workdir = PurePosixPath(task.workdir)
@@ -142,9 +145,9 @@ class Sandbox:
                 )
 
     def _remove(self, identity: str) -> bool:
-        """Remove a container and its volumes; one that is gone already is fine. Did that work?
+        """Remove a container and its volumes. True where that worked, or where the container did not exist any more.
 
-        What an engine that is away keeps, the end of the run removes, or the next run, or `repair clean`.
+        Where the engine is away, the end of the run removes what it kept, or the next run, or `repair clean`.
         """
         try:
             with translated("remove a container"):
@@ -164,12 +167,12 @@ class Sandbox:
         except docker.errors.APIError as err:
             if err.status_code != 409:
                 raise
-            with contextlib.suppress(docker.errors.NotFound):  # somebody else is removing it
+            with contextlib.suppress(docker.errors.NotFound):  # another process is removing it
                 self._api.wait(identity, timeout=REMOVAL, condition="removed")
 
     def _remove_all(self, identities: Sequence[str]) -> None:
-        """Remove containers side by side; an engine that hangs gets a few seconds."""
-        threads = [threading.Thread(target=self._remove, args=(one,), daemon=True) for one in identities]
+        """Remove containers side by side, and wait `STOP` seconds at most for an engine that hangs."""
+        threads = [threading.Thread(target=self._remove, args=(identity,), daemon=True) for identity in identities]
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + STOP
@@ -177,9 +180,9 @@ class Sandbox:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def stop_all(self) -> None:
-        """Kill and remove every container of this run, and make no more: what an interrupt asks for.
+        """Kill and remove every container of this run, and make no more. An interrupt calls it.
 
-        Gives an engine that hangs a few seconds; what it keeps then, `repair clean` removes.
+        An engine that hangs gets a few seconds. What it still keeps then, `repair clean` removes.
         """
         self._closed.set()
         with self._lock:
@@ -187,14 +190,16 @@ class Sandbox:
         self._remove_all(alive)
 
     def left_over(self) -> list[tuple[str, str, str]]:
-        """(container id, run id, task) of every container on this engine that some run of ours made."""
+        """(container id, run id, task) of every container on this engine that a run of `repair` made."""
         with translated("list containers"):
-            found = self._api.containers(all=True, filters={"label": RUN})
-        ours = [c for c in found if any(name.startswith(f"/{NAMES}{c['Labels'][RUN]}-") for name in c["Names"] or ())]
+            containers = self._api.containers(all=True, filters={"label": RUN})
+        ours = [
+            c for c in containers if any(name.startswith(f"/{NAMES}{c['Labels'][RUN]}-") for name in c["Names"] or ())
+        ]
         return [(c["Id"], c["Labels"][RUN], c["Labels"].get(TASK, "")) for c in ours]
 
     def remove(self, identity: str) -> bool:
-        """Remove a container by id, running or not, with its volumes; is it gone?"""
+        """Remove a container by id, running or not, with its volumes. True where it is removed."""
         return self._remove(identity)
 
     @property
@@ -203,5 +208,5 @@ class Sandbox:
         return self._closed.is_set()
 
     def pause(self, seconds: float) -> bool:
-        """Let time pass; True as soon as `stop_all` is called."""
+        """Wait `seconds`, or until `stop_all` is called. True where it was called."""
         return self._closed.wait(seconds)

@@ -1,6 +1,7 @@
-"""Files as tar archives: how everything crosses between here and a container.
+"""Tar archives: the form in which files cross between this machine and a container.
 
-What comes out is a stranger's: only plain files, links and directories are taken, and sizes are capped as they stream.
+What comes out of a container is a stranger's. Only plain files, links and directories are taken, and their sizes are
+capped as they stream.
 """
 
 from __future__ import annotations
@@ -20,16 +21,22 @@ from repair.errors import NoEvidence
 from repair.text import printable
 
 MAX_OUT = 1 << 30  # bytes that one container may hand out
-MAX_ENTRIES = 20_000
-MAX_HEADER = 16 << 10  # bytes of what an archive says of one member: tarfile may take their square to read them
-NAME = re.compile(r"[\w.-]{1,100}")
+MAX_ENTRIES = 20_000  # of one archive
+MAX_HEADER = 16 << 10  # bytes of one member's extended header: tarfile's cost may grow with their square
+NAME = re.compile(r"[\w.-]{1,100}")  # of a file that a run may leave
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file, link or directory of a container's file system: path without a leading slash, and what tar says.
+    """A file, link or directory in a container's file system.
 
-    `mtime` in seconds since the epoch, by the engine's clock; it is not written, only read.
+    `path`: absolute, without the leading slash.
+    `content`: the bytes of a plain file; empty for a link or a directory.
+    `mode`: permission bits.
+    `uid`, `gid`: the owner's and the group's numbers.
+    `link`: the target of a symbolic link; None for a file or a directory.
+    `directory`: it is a directory.
+    `mtime`: seconds since the epoch by the engine's clock. It is read and never written.
     """
 
     path: str
@@ -43,7 +50,7 @@ class Entry:
 
 
 def pack(entries: Sequence[Entry], changed: float = 0.0) -> bytes:
-    """An archive of files, links and directories, in this order, changed at that time (seconds since the epoch)."""
+    """An archive of `entries`, in this order. `changed`: when they changed, in seconds since the epoch."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry in entries:
@@ -61,9 +68,12 @@ def pack(entries: Sequence[Entry], changed: float = 0.0) -> bytes:
 
 
 def first(chunks: Iterator[bytes], path: str, limit: int) -> Entry:
-    """The first member of an archive that comes in chunks, called `path`; the rest is not read."""
+    """The first member of an archive that comes in chunks, as the entry `path`; the rest is not read.
+
+    Raises `NoEvidence` unless the member is a link, a directory, or a plain file of at most `limit` bytes.
+    """
     with contextlib.closing(_Stream(chunks, limit + (1 << 20))) as stream:
-        # a directory's rest is not read
+        # Not in a `with`: the rest of a directory's archive is never read.
         tar = tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member)  # noqa: SIM115
         member = tar.next()
         if member is None or not (_is_plain(member) or member.issym() or member.isdir()) or member.size > limit:
@@ -78,7 +88,10 @@ def first(chunks: Iterator[bytes], path: str, limit: int) -> Entry:
 
 
 def below(chunks: Iterator[bytes], path: str) -> Entry | None:
-    """The link called `path` in the archive of the directory above it, which is read so far; None for anything else."""
+    """The link `path`, from an archive of the directory above it; None for anything else.
+
+    The archive is read up to the link.
+    """
     name = PurePosixPath(path).name
     with (
         contextlib.closing(_Stream(chunks, MAX_OUT)) as stream,
@@ -92,10 +105,10 @@ def below(chunks: Iterator[bytes], path: str) -> Entry | None:
 
 
 def unpack(chunks: Iterator[bytes], path: str, into: Path) -> None:
-    """Write the plain files of an archived directory into `into`, by their own names.
+    """Write the plain files of an archived directory into `into`, under their own names.
 
-    Raises `NoEvidence` for links, devices, directories, names and sizes that no honest run leaves, and for what would
-    replace a file that is there; `tarfile.ReadError` for an archive that is broken or cut.
+    Raises `NoEvidence` for what no honest run leaves: links, devices, directories, odd names and sizes. A name that is
+    taken in `into` raises it too. Raises `tarfile.ReadError` for an archive that is broken or cut.
     """
     total = entries = 0
     folder = PurePosixPath(path).name
@@ -104,7 +117,7 @@ def unpack(chunks: Iterator[bytes], path: str, into: Path) -> None:
         tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as tar,
     ):
         for member in tar:
-            above, _, name = member.name.rstrip("/").rpartition("/")
+            parent, _, name = member.name.rstrip("/").rpartition("/")
             entries, total = entries + 1, total + member.size
             if entries > MAX_ENTRIES or total > MAX_OUT:
                 raise NoEvidence(
@@ -112,10 +125,10 @@ def unpack(chunks: Iterator[bytes], path: str, into: Path) -> None:
                     f" {printable(name)[:80]}",
                     f"see what the tests write there; {MAX_ENTRIES} files and {MAX_OUT >> 20} MiB are taken at most",
                 )
-            if (above, name) == ("", folder) and member.isdir():
+            if (parent, name) == ("", folder) and member.isdir():
                 continue
-            there = not NAME.fullmatch(name) or name in (".", "..") or os.path.lexists(into / name)
-            if above != folder or not _is_plain(member) or there:
+            refused = not NAME.fullmatch(name) or name in (".", "..") or os.path.lexists(into / name)
+            if parent != folder or not _is_plain(member) or refused:
                 shown = printable(member.name)[:80]
                 raise NoEvidence(f"{path} holds {shown}, which is no report", "see the task's log")
             source = tar.extractfile(member)
@@ -125,19 +138,22 @@ def unpack(chunks: Iterator[bytes], path: str, into: Path) -> None:
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:
-    """Is it a file of a size that can be, whose bytes are all there?"""
+    """Is it a file of a possible size, with all of its bytes in the archive?"""
     return member.isfile() and not member.issparse() and member.size >= 0
 
 
 class _Member(tarfile.TarInfo):
-    """A member by headers that make sense; tarfile itself takes what makes none for an archive's end, or breaks."""
+    """A member whose headers make sense; else it raises `tarfile.ReadError`.
+
+    tarfile itself takes a header without sense for the end of the archive, or fails with other errors.
+    """
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         try:
             member = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as err:
-            if buf and not any(buf):  # an archive's end
+            if buf and not any(buf):  # a block of zeros ends an archive
                 raise
             raise tarfile.ReadError(str(err)) from None
         if member.type in _EXTENDED and not 0 <= member.size <= MAX_HEADER:
@@ -149,7 +165,7 @@ class _Member(tarfile.TarInfo):
         try:
             return super().fromtarfile(tarfile_)
         except tarfile.HeaderError as err:
-            if type(err).__name__ == "InvalidHeaderError":  # newer ones raise it here, and take it for an archive's end
+            if type(err).__name__ == "InvalidHeaderError":  # newer tarfiles raise it here and take it for the end
                 raise tarfile.ReadError(str(err)) from None
             raise
         except (ValueError, ArithmeticError, LookupError, RecursionError) as err:
@@ -162,7 +178,7 @@ _EXTENDED = frozenset(
 
 
 class _Stream(io.RawIOBase):
-    """The chunks of a response as a file that can be read forward, up to `limit` bytes."""
+    """The chunks of a response as a file to read forward. It raises `NoEvidence` after `limit` bytes."""
 
     def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
         self._chunks, self._left, self._buffer = chunks, limit, b""

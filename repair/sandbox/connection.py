@@ -1,4 +1,8 @@
-"""A connection to one engine, found as the docker command finds it, and what goes wrong with it in our own errors."""
+"""The connection to one container engine, which is found where the docker command finds it.
+
+It reads DOCKER_HOST and the docker contexts, and tunnels through ssh to an engine behind it. It turns the errors of
+docker, requests and the system into those of `repair.errors`.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +32,23 @@ from repair.sandbox.references import architecture
 from repair.sandbox.ssh import SCHEME, Tunnel
 from repair.text import printable
 
-TIMEOUT = 120  # seconds for one call of the engine that does not wait for a container
+TIMEOUT = 120  # seconds for a call of the engine that does not wait for a container's end
 FREE_SPACE = "free some (`docker system df` shows what images and containers take), then run again"
 START_ENGINE = "start the engine or point DOCKER_HOST or the docker context at one (`repair doctor` says what it sees)"
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What the engine says of itself. `memory` and disk in bytes."""
+    """What the engine says of itself.
+
+    `version`, `api`: the versions of the engine and of the API that it is asked by.
+    `storage`: the name of its storage driver.
+    `cpus`, `memory`: cores, and bytes.
+    `architecture`: as images name it, such as `amd64`.
+    `root`: the directory where it keeps its data.
+    `address`: where it was found, for messages.
+    `warnings`: what it warns of.
+    """
 
     version: str
     api: str
@@ -49,7 +62,10 @@ class Engine:
 
 
 class Connection:
-    """One engine that answers. `client` is docker's, to be used within `translated` only."""
+    """One engine that answers. `client` is docker's, to be used only within `translated`.
+
+    Raises `EngineLost` where no engine answers.
+    """
 
     def __init__(self) -> None:
         self.address = address()
@@ -64,14 +80,14 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the client and the tunnel."""
         self.client.close()
         if self._tunnel is not None:
             self._tunnel.close()
 
     @property
     def engine(self) -> Engine:
-        """Facts about the engine, as of the time the connection was made."""
+        """Facts about the engine, as of the start of the connection."""
         info = self._info
         return Engine(
             version=info.get("ServerVersion", "?"),
@@ -87,7 +103,7 @@ class Connection:
 
     @property
     def is_podman(self) -> bool:
-        """Is it Podman behind Docker's API?"""
+        """Does Podman answer through Docker's API?"""
         return "BuildahVersion" in self._info
 
     def ping(self) -> None:
@@ -101,29 +117,29 @@ class Connection:
         try:
             with translated(f"reach the engine at {self.address}"):
                 yield
-        except ValueError as err:  # of an address that is none
-            said = printable(str(err))
-            raise EngineLost(f"could not reach the engine: {said}", START_ENGINE, transient=False) from None
+        except ValueError as err:  # the address is not valid
+            message = printable(str(err))
+            raise EngineLost(f"could not reach the engine: {message}", START_ENGINE, transient=False) from None
         except EngineLost as err:
-            said = self._tunnel.complaint() if self._tunnel is not None else ""
-            if not said:
+            message = self._tunnel.complaint() if self._tunnel is not None else ""
+            if not message:
                 raise
-            raise EngineLost(f"could not reach the engine at {self.address}: {said}", err.next) from None
+            raise EngineLost(f"could not reach the engine at {self.address}: {message}", err.next) from None
 
 
 # ---- errors
 
 
 class SlowError(EngineError):
-    """A call of the engine took longer than it was given."""
+    """A call of the engine took longer than its limit."""
 
 
 class GoneError(EngineError):
-    """The engine does not know what it is asked about."""
+    """The engine does not know what the call is about."""
 
 
-_BUSY = (408, 409, 429)
-# How engines say, with whatever status, that a registry knows no such image or does not give it to us.
+_BUSY = (408, 409, 429)  # HTTP statuses of calls that may succeed later
+# How engines say that a registry does not know an image, or does not give it to us. Their HTTP statuses differ.
 _FINAL = re.compile(
     r"not found|manifest unknown|no matching manifest|denied|unauthorized|authentication required", re.I
 )
@@ -131,7 +147,10 @@ _FINAL = re.compile(
 
 @contextlib.contextmanager
 def translated(what: str) -> Iterator[None]:
-    """Turn what docker, requests and the system raise into our own errors; `what` is what was being done."""
+    """Turn the errors of docker, requests and the system into ours. `what`: what was being done, for the message.
+
+    Raises `EngineLost` where the engine cannot be reached, else `SlowError`, `GoneError`, `DiskFull` or `EngineError`.
+    """
     try:
         yield
     except docker.errors.APIError as err:
@@ -149,25 +168,25 @@ def translated(what: str) -> Iterator[None]:
 
 
 def _of_api(what: str, err: docker.errors.APIError) -> EngineError | DiskFull:
-    said, status = printable(str(err.explanation or err)).strip(), err.status_code
-    if "no space left on device" in said.lower():
+    message, status = printable(str(err.explanation or err)).strip(), err.status_code
+    if "no space left on device" in message.lower():
         return DiskFull(f"could not {what}: no space left on the engine's disk", FREE_SPACE)
-    gone = isinstance(err, docker.errors.NotFound) or "marked for removal" in said.lower()
-    error = GoneError if gone else EngineError
-    passing = not gone and not _FINAL.search(said) and (status is None or status >= 500 or status in _BUSY)
-    return error(f"could not {what}: {said[:300]}", "see the engine's log, then run again", transient=passing)
+    is_gone = isinstance(err, docker.errors.NotFound) or "marked for removal" in message.lower()
+    error = GoneError if is_gone else EngineError
+    transient = not is_gone and not _FINAL.search(message) and (status is None or status >= 500 or status in _BUSY)
+    return error(f"could not {what}: {message[:300]}", "see the engine's log, then run again", transient=transient)
 
 
 def _reason(err: BaseException) -> str:
-    """The system's own words at the bottom of an error that was wrapped several times."""
-    seen: list[BaseException] = []
-    left: list[object] = [err]
-    while left and len(seen) < 50:
-        found = left.pop()
-        if isinstance(found, BaseException) and not any(found is other for other in seen):
-            seen.append(found)
-            left += [*found.args, getattr(found, "reason", None), found.__context__, found.__cause__]
-    words = next((e.strerror for e in reversed(seen) if isinstance(e, OSError) and e.strerror), "")
+    """The system's own words at the bottom of an error that was wrapped several times, else the error's own."""
+    errors: list[BaseException] = []
+    pending: list[object] = [err]
+    while pending and len(errors) < 50:
+        error = pending.pop()
+        if isinstance(error, BaseException) and not any(error is other for other in errors):
+            errors.append(error)
+            pending += [*error.args, getattr(error, "reason", None), error.__context__, error.__cause__]
+    words = next((e.strerror for e in reversed(errors) if isinstance(e, OSError) and e.strerror), "")
     return words or printable(str(err))[:300]
 
 
@@ -175,39 +194,39 @@ def _reason(err: BaseException) -> str:
 
 
 def _connect(tunnel: Tunnel | None) -> docker.DockerClient:
-    """The engine that the docker command would use, by the version of the API that it speaks."""
-    with contextlib.closing(_client(tunnel, docker.constants.MINIMUM_DOCKER_API_VERSION)) as asking:
+    """A client for the engine that the docker command would use, in the version of the API that the engine speaks."""
+    with contextlib.closing(_client(tunnel, docker.constants.MINIMUM_DOCKER_API_VERSION)) as asker:
         try:
-            said = asking.version(api_version=False)
+            answer = asker.version(api_version=False)
         except requests.exceptions.RequestException as err:
             raise docker.errors.DockerException(str(err)) from err
-    if not isinstance(said, dict) or "ApiVersion" not in said:
+    if not isinstance(answer, dict) or "ApiVersion" not in answer:
         raise docker.errors.DockerException("what answers there is no engine")
-    return _client(tunnel, said["ApiVersion"])
+    return _client(tunnel, answer["ApiVersion"])
 
 
 def _client(tunnel: Tunnel | None, version: str) -> docker.DockerClient:
     settings: dict[str, Any] = {"timeout": TIMEOUT, "max_pool_size": 64, "version": version}
     name = current()
     if tunnel is not None:
-        made = docker.DockerClient(base_url=tunnel.address, **settings)
+        client = docker.DockerClient(base_url=tunnel.address, **settings)
     elif name is None:
-        made = docker.from_env(use_context=False, **settings)
+        client = docker.from_env(use_context=False, **settings)
     else:
         host = host_of(name)
         if host is None:
-            words = f"could not reach the engine: there is no docker context {printable(name)}"
-            raise EngineLost(words, START_ENGINE, transient=False)
-        made = docker.DockerClient(base_url=host, tls=_certificates(name), **settings)
-    # REQUESTS_CA_BUNDLE would replace the engine's own authority, and a proxy would be asked for this machine itself.
-    made.api.trust_env = False
-    if not _is_here(made.api.base_url):
-        made.api.proxies.update(requests.utils.get_environ_proxies(made.api.base_url))
-    return made
+            message = f"could not reach the engine: there is no docker context {printable(name)}"
+            raise EngineLost(message, START_ENGINE, transient=False)
+        client = docker.DockerClient(base_url=host, tls=_certificates(name), **settings)
+    # Else REQUESTS_CA_BUNDLE would replace the engine's own authority, and a proxy would be asked for this machine.
+    client.api.trust_env = False
+    if not _is_here(client.api.base_url):
+        client.api.proxies.update(requests.utils.get_environ_proxies(client.api.base_url))
+    return client
 
 
 def _tunnel() -> Tunnel | None:
-    """The way to an engine that is behind ssh."""
+    """The tunnel to an engine behind ssh; None for other engines. Raises `EngineLost` for a URL that is not valid."""
     host = engine_host() or ""
     if not host.lower().startswith(SCHEME):
         return None
@@ -218,13 +237,16 @@ def _tunnel() -> Tunnel | None:
 
 
 def _certificates(name: str) -> docker.tls.TLSConfig | bool:
-    found = certificates_of(name)
-    if found is None:
+    certificates = certificates_of(name)
+    if certificates is None:
         return False
-    return docker.tls.TLSConfig(client_cert=found.own, ca_cert=found.authority, verify=found.verify)
+    return docker.tls.TLSConfig(
+        client_cert=certificates.own, ca_cert=certificates.authority, verify=certificates.verify
+    )
 
 
 def _is_here(url: str) -> bool:
+    """Does the URL lead to this machine?"""
     host = urlsplit(url).hostname or "localhost"
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -241,14 +263,19 @@ def address() -> str:
 
 
 def engine_host() -> str | None:
-    """The URL of the engine; None where it is the default socket, or where the context that counts has none."""
+    """The URL of the engine; None for the default socket, or where the context that counts has no URL."""
     name = current()
     return host_of(name) if name else os.environ.get("DOCKER_HOST") or None
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files in PEM: whom to believe, and certificate and key of our own; whether to look at the engine's at all."""
+    """PEM files for TLS.
+
+    `authority`: whom to trust; None means the usual authorities.
+    `own`: certificate and key of this client; None where it shows none.
+    `verify`: the engine's certificate is checked.
+    """
 
     authority: str | None
     own: tuple[str, str] | None
@@ -256,7 +283,7 @@ class Certificates:
 
 
 def current() -> str | None:
-    """The name of the docker context that counts, or None where DOCKER_HOST or the default one does."""
+    """The name of the docker context that counts; None where DOCKER_HOST or the default context does."""
     if os.environ.get("DOCKER_HOST"):
         return None
     name = os.environ.get("DOCKER_CONTEXT")
@@ -267,13 +294,16 @@ def current() -> str | None:
 
 
 def host_of(name: str) -> str | None:
-    """A context's engine by its own file: docker-py finds none where there is no config.json."""
+    """The URL of a context's engine; None where the context's own file has none.
+
+    docker-py finds no context where there is no config.json, so its file is read here.
+    """
     host = _endpoint(name).get("Host")
     return str(host) if host else None
 
 
 def certificates_of(name: str) -> Certificates | None:
-    """With what a context's engine is spoken to over TLS; None where it is spoken to without."""
+    """The certificates to reach a context's engine with over TLS; None where it is reached without TLS."""
     folder = _docker_config() / "contexts" / "tls" / _folder(name) / "docker"
     ca, cert, key = (
         str(file) if (file := folder / f"{part}.pem").is_file() else None for part in ("ca", "cert", "key")

@@ -1,4 +1,4 @@
-"""One created container: files in and out as tar archives, its start, its end, its log."""
+"""One created container: files in and out as tar archives, its start, its end and its log."""
 
 from __future__ import annotations
 
@@ -23,32 +23,41 @@ from repair.sandbox.archive import MAX_OUT, Entry, below, first, pack, unpack
 from repair.sandbox.connection import Connection, GoneError, SlowError, translated
 from repair.text import printable
 
-LOG_BYTES = 32 << 20  # what is kept of a container's output
+LOG_BYTES = 32 << 20  # of a container's output that are kept
 
 
 class Container:
-    """One created container; see `Sandbox.container`."""
+    """One created container; `Sandbox.container` makes it.
+
+    Its methods raise `ContainerKilled` where something outside removed the container, else an `EngineError`.
+    """
 
     def __init__(self, connection: Connection, identity: str) -> None:
         self._connection = connection
         self._api = connection.client.api
         self.id = identity
-        self._made: float | None = None
-        self._started: str | None = None  # when, by the engine's clock
+        self._made: float | None = None  # when, in seconds since the epoch by the engine's clock
+        self._started: str | None = None  # when, as the engine spells it
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Write files, links and directories; those above them must exist or come first."""
+        """Write files, links and directories. The directories above them must exist or come first."""
         with self._watched("write into the container"):
             self._api.put_archive(self.id, "/", pack(entries, self._changed()))
 
     def _changed(self) -> float:
-        """When the container was made, by the engine's clock: newer than its image, whatever the time is here."""
+        """When the container was made, in seconds since the epoch by the engine's clock.
+
+        That is later than all that its image holds, whatever the time is here.
+        """
         if self._made is None:
             self._made = _seconds(self._api.inspect_container(self.id)["Created"])
         return self._made
 
     def get(self, path: str, limit: int = MAX_OUT) -> Entry | None:
-        """A file, a link, or a directory without what is in it; None where there is none. Links are not followed."""
+        """The entry at `path`, a directory without its content; None where there is nothing. Links are not followed.
+
+        Raises `NoEvidence` for a file of more than `limit` bytes.
+        """
         with self._watched(f"read {printable(path)[:200]} in the container"):
             entry = self._entry(path, limit)
             self._state()
@@ -64,15 +73,16 @@ class Container:
         entry = first(chunks, path, limit)
         if not stat.get("mode", 0) & _LINK or entry.link is not None:
             return entry
-        # A link at the top is a working directory: to read it as it is would take the whole file system.
+        # A link directly below / is a working directory. To read it by way of / would read the whole file system.
         at_top = str(PurePosixPath(path).parent) == "/"
         return replace(entry, link=stat.get("linkTarget"), directory=False) if at_top else self._unfollowed(path)
 
     def _state(self) -> dict[str, Any]:
-        """What the engine says of the container now; raises where it is gone or going, or was started once more.
+        """The container's state as the engine gives it now.
 
-        While a container is removed an engine goes on answering from it, though its files go one by one: to be asked
-        after a read, since a container whose removal has not begun by then has had all its files.
+        Raises `GoneError` where the container is gone or being removed, `ContainerKilled` where it was started again.
+        An engine still answers from a container that it removes, though the files go one by one. So a read calls this
+        at its end: a container whose removal has not begun by then had all its files.
         """
         state: dict[str, Any] = self._api.inspect_container(self.id)["State"]
         if state.get("Dead") or state.get("Status") in ("removing", "dead"):
@@ -84,30 +94,33 @@ class Container:
         return state
 
     def _archive(self, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
-        """A path as an archive, and what the engine says of it, in Go's words."""
+        """`path` as an archive in chunks, and the engine's description of it, with Go's names and mode bits."""
         if not self._connection.is_podman:
             return self._api.get_archive(self.id, path)
-        # It takes the path for a pattern, and spells its answer in the other alphabet of base64 than docker-py reads.
-        if "*" in path:  # in whatever spelling, it finds nothing
+        # Podman takes the path for a pattern. Its answer is in an alphabet of base64 that docker-py does not read.
+        if "*" in path:  # Podman finds nothing, however the star is escaped
             raise NoEvidence(
                 f"Podman cannot read {printable(path)[:200]}", "run this task on Docker, or rename the file"
             )
-        api: Any = self._api  # whose parts for requests have no types
-        asked = re.sub(r"[\\?\[\]]", r"\\\g<0>", path)
-        response = api._get(api._url("/containers/{0}/archive", self.id), params={"path": asked}, stream=True)
+        api: Any = self._api  # its methods for requests have no types
+        pattern = re.sub(r"[\\?\[\]]", r"\\\g<0>", path)
+        response = api._get(api._url("/containers/{0}/archive", self.id), params={"path": pattern}, stream=True)
         api._raise_for_status(response)
         stat = json.loads(base64.b64decode(response.headers[_STAT], altchars=b"-_"))
         return response.iter_content(1 << 16), stat
 
     def _unfollowed(self, path: str) -> Entry | None:
-        """A link by way of the directory that it is in: Podman follows it, or says that there is none if it dangles."""
+        """The link at `path`, by way of its directory.
+
+        Podman follows the link itself, and finds nothing where the link dangles.
+        """
         chunks, _ = self._archive(str(PurePosixPath(path).parent))
         return below(chunks, path)
 
     def fetch(self, path: str, into: Path) -> None:
-        """Copy the plain files of a directory of the container into `into`, by their own names.
+        """Copy the plain files of a container's directory into `into`, under their own names.
 
-        Raises `NoEvidence` for links, devices and sizes that no honest run leaves.
+        Raises `NoEvidence` for links, devices and sizes that no honest run leaves, and where the directory is gone.
         """
         with self._watched(f"read {path} in the container"):
             try:
@@ -121,17 +134,20 @@ class Container:
             self._state()
 
     def run(self, timeout: float) -> Ended:
-        """Start the container and wait for its end, `timeout` seconds at most; then it is killed."""
+        """Start the container and wait for its end, for `timeout` seconds at most; then kill it.
+
+        Raises `ContainerKilled` where it was paused from outside when its time ran out.
+        """
         with self._watched("start the container"):
             self._api.start(self.id)
             self._started = self._state().get("StartedAt")
         timed_out = not self._wait(timeout)
         with self._watched("stop the container"):
             state = self._state()
-            timed_out = timed_out and bool(state.get("Running"))  # a line may have been cut that told of its end
+            timed_out = timed_out and bool(state.get("Running"))  # the news of its end may have been lost on the way
             paused = timed_out and bool(state.get("Paused"))
             if timed_out:
-                with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself just now
+                with contextlib.suppress(docker.errors.APIError):  # it may have ended by itself meanwhile
                     self._api.kill(self.id)
                 self._wait(60)
                 state = self._state()
@@ -150,31 +166,35 @@ class Container:
                 self._api.wait(self.id, timeout=math.ceil(timeout))
         except SlowError:
             if time.monotonic() - begin < timeout - 1:
-                raise  # it is the connection whose time ran out
+                raise  # the connection's own time ran out
             return False
         return True
 
     def log(self, into: Path) -> None:
-        """Write what the container printed, as much of it as the engine kept."""
+        """Write what the container printed to `into`, as much of it as the engine kept."""
         with self._watched("read the log"), into.open("wb") as target:
             left = LOG_BYTES
             for chunk in self._printed():
                 target.write(chunk[:left])
                 left -= len(chunk)
-                if left <= 0:  # not every engine keeps to the limit
+                if left <= 0:  # not every engine keeps to its limit
                     return
 
     def _printed(self) -> Iterator[bytes]:
-        """What the container printed, in pieces. docker-py's own way lets go of the time limit of the connection."""
-        api: Any = self._api  # whose parts for requests have no types
-        asked = {"stdout": 1, "stderr": 1, "follow": 0, "tail": "all"}
+        """What the container printed, in pieces. docker-py's own method loses the connection's time limit."""
+        api: Any = self._api  # its methods for requests have no types
+        query = {"stdout": 1, "stderr": 1, "follow": 0, "tail": "all"}
         url = api._url("/containers/{0}/logs", self.id)
-        with contextlib.closing(api._get(url, params=asked, stream=True)) as response:
+        with contextlib.closing(api._get(url, params=query, stream=True)) as response:
             api._raise_for_status(response)
             yield from unframed(response.iter_content(1 << 16))
 
     @contextlib.contextmanager
     def _watched(self, what: str) -> Iterator[None]:
+        """Turn errors as `translated` does, and name the cause where `what` fails.
+
+        Raises `EngineLost` where the engine died, and `ContainerKilled` where something outside removed the container.
+        """
         killed = ContainerKilled(
             f"could not {what}: the container was removed from outside", "find what removes containers, run again"
         )
@@ -184,27 +204,27 @@ class Container:
         except GoneError:
             raise killed from None
         except EngineError as err:
-            self._connection.ping()  # an engine that died says so in many ways: name it
+            self._connection.ping()  # an engine that died fails in many ways: a ping names it
             try:
                 with translated(what):
-                    self._state()  # and so does one of a container that is being removed
+                    self._state()  # while an engine removes the container, it fails in many ways, too
             except GoneError:
                 raise killed from None
-            if isinstance(err, EngineLost):  # it answers again
+            if isinstance(err, EngineLost):  # it answers again by now
                 raise EngineLost(f"{err.message} (from the engine at {self._connection.address})", err.next) from None
             raise
 
 
-_STAT = "X-Docker-Container-Path-Stat"  # what the engine says of a path, in Go's words
-_LINK = 1 << 27
-# How Docker and Podman say that a path is missing; others may stand between us and an engine, and have a 404 of theirs.
+_STAT = "X-Docker-Container-Path-Stat"  # the header with the engine's description of a path
+_LINK = 1 << 27  # Go's mode bit of a symbolic link
+# How Docker and Podman say that a path is missing. A proxy between us and an engine may have a 404 of its own.
 _MISSING = re.compile(r"could not find the file|no such file|could not be found", re.IGNORECASE)
 
 
 def unframed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The payload of the engine's stream of frames, each of which has a header of 8 bytes with its length.
+    """The payload of the engine's stream of frames. Each frame has a header of 8 bytes with the length of the rest.
 
-    Raises `EngineError` for a stream that ends within one.
+    Raises `EngineError` for a stream that ends within a frame.
     """
     header, left = b"", 0
     for chunk in chunks:
@@ -224,7 +244,7 @@ def unframed(chunks: Iterable[bytes]) -> Iterator[bytes]:
         raise EngineError("could not read the log: it ends early", "see the engine's log, run again", transient=True)
 
 
-FRAME = struct.Struct(">B3xL")  # of which stream, and how many bytes follow
+FRAME = struct.Struct(">B3xL")  # the number of the stream, and how many bytes follow
 
 
 def _seconds(text: str) -> float:

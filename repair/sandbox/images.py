@@ -1,4 +1,4 @@
-"""Where a task's image comes from: it is here, or pulled, or built."""
+"""Where a task's image comes from: the engine holds it, pulls it or builds it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 
 class Images:
-    """The images of one engine, each looked up once where it is found."""
+    """The images of one engine. An image is not looked up again once it is found."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -31,27 +31,27 @@ class Images:
         self._lock = threading.Lock()
 
     def references(self) -> frozenset[str]:
-        """Every tag and repo digest that the engine holds, spelt out in full."""
+        """Every tag and repo digest of the images that the engine holds, in full."""
         with translated("list the images"):
-            found = self._client.api.images()
-        names = (name for image in found for key in ("RepoTags", "RepoDigests") for name in image.get(key) or ())
+            images = self._client.api.images()
+        names = (name for image in images for key in ("RepoTags", "RepoDigests") for name in image.get(key) or ())
         return frozenset(spelt_out(name) for name in names)
 
     def find(self, task: Task) -> Image | None:
-        """The task's image if the engine holds it, in the platform that the task asks for."""
+        """The task's image for the platform that the task asks for; None where the engine does not hold it."""
         with translated(f"look up image {task.image}"):
             try:
-                found = self._client.images.get(task.image)
+                held = self._client.images.get(task.image)
             except docker.errors.ImageNotFound:
                 return None
-        image = self._describe(found.attrs, task)
+        image = self._describe(held.attrs, task)
         return image if task.platform is None or fits(task.platform, image.platform or "") else None
 
     def get(self, task: Task, build: bool, say: Say, retry: Retry = NEVER) -> Image:
-        """The task's image: as it is here, else pulled, else built from environment/Dockerfile.
+        """The task's image: as the engine holds it, else pulled, else built from environment/Dockerfile.
 
-        A pull that may succeed a moment later is tried again. Raises `ImageError` naming the three where none works.
-        Tasks that share an image wait for one look-up.
+        `build` allows the last. `say` learns of pulls and builds. `retry` repeats look-ups and pulls. Tasks that share
+        an image wait for one look-up. Raises `ImageError` that names all three ways where none works.
         """
         key = (task.image, task.platform)
         with self._lock:
@@ -86,7 +86,7 @@ class Images:
         with translated(f"pull {task.image}"):
             tag = None if is_tagged(task.image) else "latest"
             for line in self._client.api.pull(task.image, tag=tag, platform=task.platform, stream=True, decode=True):
-                if isinstance(line, dict) and line.get("error"):  # what breaks under way comes in the answer itself
+                if isinstance(line, dict) and line.get("error"):  # a failure under way is a part of the answer
                     raise docker.errors.APIError(str(line["error"]), explanation=str(line["error"]))
 
     def _built(self, task: Task, build: bool, say: Say, tried: list[str]) -> Image | None:
@@ -108,7 +108,7 @@ class Images:
         return self._of_platform(task, f"what {dockerfile} builds", tried)
 
     def _of_platform(self, task: Task, what: str, tried: list[str]) -> Image | None:
-        """The image as it is here now, if it is of the platform that the task asks for."""
+        """The image that the engine holds now for the task's platform; else None, and `tried` says why."""
         image = self.find(task)
         if image is None:
             other = self.find(replace(task, platform=None))
@@ -126,15 +126,15 @@ class Images:
                     platform=task.platform,
                     timeout=3600,
                 )
-            except (OSError, ValueError) as err:  # of the environment's files, which the client reads
+            except (OSError, ValueError) as err:  # the client reads the environment's files
                 if isinstance(err, (requests.exceptions.RequestException, ConnectionError)):
                     raise
-                said_here = printable(str(err))[:200]
-                raise EngineError(f"{task.directory}/environment cannot be read: {said_here}") from None
+                message = printable(str(err))[:200]
+                raise EngineError(f"{task.directory}/environment cannot be read: {message}") from None
             except docker.errors.BuildError as err:
                 lines = [str(part.get("stream", "")).strip() for part in err.build_log if isinstance(part, dict)]
-                said = [line for line in lines if line and not line.startswith(("Removing intermediate", "--->"))]
-                last = said[-1] if said else ""
+                output = [line for line in lines if line and not line.startswith(("Removing intermediate", "--->"))]
+                last = output[-1] if output else ""
                 if says_no_space(f"{err.msg} {last}"):
                     raise DiskFull("no space left on the engine's disk for a build", FREE_SPACE) from None
                 raise EngineError(f"{err.msg}".strip() + (f" after: {last[:200]}" if last else "")) from None
@@ -144,7 +144,7 @@ class Images:
         built_for = architecture(attrs.get("Architecture", ""))
         repository = repository_of(task.image)
         digests = sorted(d for d in attrs.get("RepoDigests") or () if repository_of(d) == repository)
-        if self._connection.is_podman:  # it gives what no registry has ever held a digest, too
+        if self._connection.is_podman:  # it also gives a digest to what no registry ever held
             digests = [digest for digest in digests if digest == spelt_out(task.image)]
         return Image(
             id=attrs["Id"],

@@ -1,4 +1,7 @@
-"""Trying again what the engine refused for the moment. What was observed, a timeout, a memory kill never is."""
+"""Retries of calls that the engine refuses for the moment.
+
+What was observed is never retried here, a timeout and a memory kill included.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TypeVar
 
 from repair.errors import EngineError
 
-PAUSE, LONGEST = 3.0, 60.0  # seconds before the first further attempt, doubled each time, and at most
+PAUSE, LONGEST = 3.0, 60.0  # seconds before the first retry, doubled each time, and the longest pause
 
 T = TypeVar("T")
 
@@ -19,9 +22,11 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Calls something until the engine answers, `retries` further times at most, with growing pauses.
+    """Repeats a call until the engine answers, with growing pauses.
 
-    `wait` lets so many seconds pass and says whether the run is being stopped; `say` tells a watcher.
+    `retries`: how many further calls to make at most.
+    `wait`: lets so many seconds pass; True means that the run is being stopped.
+    `say`: tells a watcher of each pause.
     """
 
     retries: int
@@ -29,7 +34,7 @@ class Retry:
     say: Callable[[str], None] = _silent
 
     def __call__(self, call: Callable[[], T]) -> T:
-        """What `call` returns. Raises what it raised last; everything but a transient `EngineError` at once."""
+        """What `call` returns. Raises a transient `EngineError` after the last call, and any other error at once."""
         for done in range(self.retries):
             try:
                 return call()

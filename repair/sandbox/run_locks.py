@@ -1,6 +1,6 @@
-"""Which runs are alive: each holds a lock that its process takes to the grave, and labels its containers with its id.
+"""Which runs are alive: a run's process holds a lock while it lives, and its containers have the run's id as a label.
 
-So what a killed run left can be told from what a live one uses, also by another user or from another shell.
+So a process of another user or another shell can tell the containers of a killed run from those of a live one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from repair.text import sha256
 
 
 def new_run_id() -> str:
-    """`host-pid-random`: the label of a run's containers and the name of its lock."""
+    """A new id, `host-pid-random`: the label of the run's containers and the name of its lock."""
     return f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def _host() -> str:
-    """This machine: its name, and a digest of its id and of where process ids hold, since names are given twice."""
+    """This machine's name, with a digest of its id and of the namespace of its process ids.
+
+    Two machines may have the same name, and a process id only means something in its namespace.
+    """
     name = re.sub(r"[^A-Za-z0-9.]", ".", socket.gethostname()) or "host"
-    known = b""
+    origin = b""
     with contextlib.suppress(OSError):
-        known += Path("/etc/machine-id").read_bytes()
-    with contextlib.suppress(OSError):  # a container's own, where it is run in one
-        known += str(Path("/proc/self/ns/pid").stat().st_ino).encode()
-    return f"{name}.{sha256(known)[:8]}"
+        origin += Path("/etc/machine-id").read_bytes()
+    with contextlib.suppress(OSError):  # a container has its own
+        origin += str(Path("/proc/self/ns/pid").stat().st_ino).encode()
+    return f"{name}.{sha256(origin)[:8]}"
 
 
 def _locks() -> Path:
@@ -49,7 +52,7 @@ def alive(run_id: str) -> Iterator[None]:
     with written(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        os.fchmod(descriptor, 0o644)  # whatever the umask: other users look whether it is held
+        os.fchmod(descriptor, 0o644)  # whatever the umask is: other users test whether it is held
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -58,7 +61,7 @@ def alive(run_id: str) -> Iterator[None]:
 
 
 def known_runs() -> list[str]:
-    """The ids of runs that have, or had, a lock on this host."""
+    """The ids of the runs of this host that have a lock file, held or not."""
     return sorted(path.stem for path in _locks().glob(f"{_host()}-*.lock"))
 
 
@@ -68,7 +71,7 @@ def is_of_this_host(run_id: str) -> bool:
 
 
 def _lives(run_id: str) -> bool:
-    """Is there a process with the id that this run had? Asked where somebody removed its lock."""
+    """Does a process have the id that this run's process had? It decides where the lock file was removed."""
     pid = run_id.split("-")[-2]
     try:
         os.kill(int(pid), 0)
@@ -80,7 +83,10 @@ def _lives(run_id: str) -> bool:
 
 
 def is_dead(run_id: str) -> bool:
-    """Is this a run of this host whose process is gone? Of another host's runs nothing is known: they are spared."""
+    """Was this run started on this host, and has its process ended? A dead run's lock file is removed.
+
+    Nothing is known of the runs of another host, so they are spared.
+    """
     if not is_of_this_host(run_id):
         return False
     path = _locks() / f"{run_id}.lock"
@@ -95,7 +101,7 @@ def is_dead(run_id: str) -> bool:
     except OSError:
         return False
     else:
-        with contextlib.suppress(OSError):  # another user's
+        with contextlib.suppress(OSError):  # it belongs to another user
             path.unlink()
         return True
     finally:
