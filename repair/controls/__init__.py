@@ -1,1 +1,1 @@
-"""Plan controls, run each in a container, keep what was observed."""
+"""Plans controls, runs each in a container, and keeps what was observed."""

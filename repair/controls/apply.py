@@ -1,10 +1,10 @@
-"""Unified diffs onto a created container's files: git on this machine applies them, whatever the image holds.
+"""Applies unified diffs to a created container's files, with git on this machine, whatever the image holds.
 
-The touched files are fetched, patched here without fuzz, checked, and put back with their owners and modes; so no
-tool of the image, no user and no ownership in it can change a verdict.
+The touched files are fetched, patched here without fuzz, checked, and put back with their owners and modes. So no
+tool, user or ownership in the image can change a verdict.
 
-Both the diffs and the fetched files are strangers'. Links are copied and never followed; what they may take of this
-machine is bounded, here and in `repair.controls.git`.
+Diffs and fetched files come from strangers. Links are copied and never followed. What they may take of this machine is
+bounded, here and in `repair.controls.git`.
 """
 
 from __future__ import annotations
@@ -25,30 +25,34 @@ from repair.text import normalise, printable
 
 Patches = Sequence[tuple[str, bytes]]
 
-MAX_FILES = 20_000  # that the diffs of one task may touch
-MAX_BYTES = 512 << 20  # of all files that they touch, before and after
-MAX_PATH = 4000  # bytes; systems allow 4096, and where the tree lies takes some
-MAX_NAME = 255  # bytes of one folder's or file's name: no system of the image's allows more
+MAX_FILES = 20_000  # files that the diffs of one task may touch
+MAX_BYTES = 512 << 20  # bytes of all files that the diffs touch, before and after
+MAX_PATH = 4000  # bytes of a path: systems allow 4096, and the folder of the copies takes some
+MAX_NAME = 255  # bytes of one folder's or file's name: no system of an image allows more
 
 
 class _DoesNotApplyError(Exception):
-    """git refuses a patch; the message is what it says, as one line."""
+    """git refuses a patch. The message is git's answer as one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of patches: the error that refuses the task, or paths that the container must still delete."""
+    """What became of patches.
+
+    `error`: why the task is refused, as one line; None where every patch applied.
+    `deleted`: the absolute paths that the container must still delete.
+    """
 
     error: str | None = None
     deleted: tuple[str, ...] = ()
 
 
 def apply(container: Container, workdir: str, patches: Patches, chain: Patches) -> Applied:
-    """Apply `patches` in order, all or nothing; `chain` is all of the task's, by which their root is found.
+    """Apply `patches` in order, all or nothing; `chain` is all patches of the task, by which their root is found.
 
     Paths in a diff begin at the working directory or, where that lies inside a repo, at the repo's root: where the
-    whole chain applies. Deletions are returned, since archives can't express them. Raises `ImageError` where the
-    image has no working directory.
+    whole chain applies. Deletions are returned, because archives cannot express them. Raises `ImageError` where the
+    image has no working directory, and `NoEvidence` where git breaks or the patches take too much of this machine.
     """
     roots = _roots(container, workdir)
     if not patches:
@@ -67,17 +71,18 @@ def apply(container: Container, workdir: str, patches: Patches, chain: Patches) 
 
 
 def _root_of(container: Container, roots: Sequence[str], chain: Patches) -> str:
-    """The root at which the whole chain applies. At both (new files only) the paths' own beginning tells."""
+    """The root at which the whole chain applies. Where both fit (new files only), the beginning of the paths tells."""
     workdir, repo = roots
-    fits = {root: _paths_if_it_fits(container, root, chain) for root in roots}
-    if fits[workdir] is None or fits[repo] is None:
-        return repo if fits[repo] is not None else workdir
-    below = PurePosixPath(workdir).relative_to(repo)
-    from_repo = all(path.startswith(f"{below}/") for path in fits[repo] or ())
-    return repo if from_repo and container.get(f"{workdir}/{below}") is None else workdir
+    paths_by_root = {root: _paths_if_it_fits(container, root, chain) for root in roots}
+    if paths_by_root[workdir] is None or paths_by_root[repo] is None:
+        return repo if paths_by_root[repo] is not None else workdir
+    subfolder = PurePosixPath(workdir).relative_to(repo)
+    from_repo = all(path.startswith(f"{subfolder}/") for path in paths_by_root[repo] or ())
+    return repo if from_repo and container.get(f"{workdir}/{subfolder}") is None else workdir
 
 
 def _paths_if_it_fits(container: Container, root: str, chain: Patches) -> set[str] | None:
+    """The paths that the chain touches; None where it does not apply at `root`."""
     with Scratch("patch") as folder:
         tree = _Tree(container, root, folder)
         try:
@@ -89,9 +94,9 @@ def _paths_if_it_fits(container: Container, root: str, chain: Patches) -> set[st
 
 
 def _roots(container: Container, workdir: str) -> list[str]:
-    """Where a diff's paths may begin: the working directory, and the root of the repo around it."""
-    found = container.get(workdir)
-    if found is None:
+    """Where a diff's paths may begin: the working directory, and the root of a repo around it. Raises `ImageError`."""
+    directory = container.get(workdir)
+    if directory is None:
         raise ImageError(f"the image has no directory {workdir}", "set `workdir` to where the repo is in the image")
     if container.get(f"{workdir}/.git") is None:
         for parent in list(PurePosixPath(workdir).parents)[:-1]:
@@ -101,7 +106,7 @@ def _roots(container: Container, workdir: str) -> list[str]:
 
 
 class _Tree:
-    """The touched part of a container's tree, copied here to be patched; `folder` is an empty one for its files."""
+    """The touched files of a container, copied here to be patched. `folder`: an empty folder for the copies."""
 
     def __init__(self, container: Container, base: str, folder: Path) -> None:
         self.container, self.base, self.folder = container, base.rstrip("/"), folder
@@ -109,11 +114,11 @@ class _Tree:
         self.local.mkdir()
         self.entries: dict[str, Entry | None] = {}
         self.touched: set[str] = set()
-        self.fetched = 0  # bytes
+        self.fetched = 0  # bytes of all copies
         self._git = Git(folder, self.local)
 
     def apply(self, name: str, content: bytes) -> None:
-        """Apply one patch here; raises `_DoesNotApplyError` unless every file changes as the diff says."""
+        """Apply one patch here. Raises `_DoesNotApplyError` unless every file changes as the diff says."""
         _refuse_large(name, sum(map(int, _LITERAL.findall(content))))
         paths = self._numstat(name, content)
         self.touched.update(paths)
@@ -125,7 +130,8 @@ class _Tree:
         for path in filter(_may_be_fetched, paths):
             self._fetch(path)
         problem = self._git.ask("apply", "--whitespace=nowarn", "-", stdin=content).problem
-        if problem is None and not _COPY.search(content):  # the reverse of a copy would make its source anew
+        # The reverse of a copy would create its source, which is there.
+        if problem is None and not _COPY.search(content):
             backwards = ("--check", "--reverse")
             problem = self._git.ask("apply", "--whitespace=nowarn", *backwards, "-", stdin=content).problem
         if problem is not None:
@@ -133,6 +139,7 @@ class _Tree:
         _refuse_large(name, sum(os.lstat(self.local / path).st_size for path in self._local_paths()))
 
     def _numstat(self, name: str, content: bytes) -> list[str]:
+        """The paths that a patch names, sorted. Raises `_DoesNotApplyError` where git cannot read the patch."""
         paths = []
         for direction in ((), ("--reverse",)):
             answer = self._git.ask("apply", "--numstat", "-z", *direction, "-", stdin=content)
@@ -148,6 +155,7 @@ class _Tree:
             raise _DoesNotApplyError(f"{name}: it touches a path that is not UTF-8") from None
 
     def _fetch(self, path: str) -> None:
+        """Copy the file at `path`, with the folders above it and their .gitattributes."""
         self._fetch_attributes("")
         for parent in reversed(PurePosixPath(path).parents[:-1]):
             if str(parent) not in self.entries:
@@ -156,22 +164,22 @@ class _Tree:
             if known is None:
                 break
             if not known.directory:
-                return  # git refuses a path beyond a link or a file
+                return  # git refuses a path below a link or a file
             self._fetch_attributes(f"{parent}/")
         if path not in self.entries and not self._is_made_here(path):
             self._copy(path)
 
     def _fetch_attributes(self, folder: str) -> None:
-        """A folder's .gitattributes say which line ends its files have here, which a diff does not show."""
+        """Copy a folder's .gitattributes: it says which line ends files have here, which a diff does not show."""
         if f"{folder}.gitattributes" not in self.entries:
             self._copy(f"{folder}.gitattributes")
 
     def _is_made_here(self, path: str) -> bool:
-        """Does an earlier patch of the chain stand where the container has nothing to fetch any more?"""
+        """Did an earlier patch put something at this path or above it? Then nothing is fetched for it."""
         return self._is_covered(path) or os.path.lexists(self.local / path)
 
     def _is_covered(self, path: str) -> bool:
-        """Is something else than a folder where this path has one, here? A link there may lead anywhere."""
+        """Is something other than a folder above this path here? A link there may lead anywhere."""
         parents = (self.local / parent for parent in reversed(PurePosixPath(path).parents))
         return any(parent.is_symlink() or parent.is_file() for parent in parents)
 
@@ -192,11 +200,11 @@ class _Tree:
             target.chmod(0o755 if entry.mode & 0o100 else 0o644)
 
     def changes(self) -> tuple[list[Entry], tuple[str, ...]]:
-        """What to write into the container, parents first, and which paths to delete there."""
+        """The entries to write into the container, parents first, and the absolute paths to delete there."""
         written, deleted = [], []
         for path in sorted(self._local_paths() | set(self.entries)):
             if self._is_covered(path):
-                continue  # it goes with the folder that is replaced
+                continue  # the folder that is replaced takes it along
             old, target = self.entries.get(path), self.local / path
             if not os.path.lexists(target):
                 if old is not None and not old.directory:
@@ -209,18 +217,18 @@ class _Tree:
         return written, tuple(deleted)
 
     def _local_paths(self) -> set[str]:
-        found = set()
+        paths = set()
         for folder, folders, files in os.walk(self.local):
             relative = Path(folder).relative_to(self.local)
-            found |= {str(PurePosixPath(relative) / name) for name in (*folders, *files)}
-        return found
+            paths |= {str(PurePosixPath(relative) / name) for name in (*folders, *files)}
+        return paths
 
     def _describe(self, path: str, target: Path, old: Entry | None) -> Entry | None:
-        """The entry to write for a path as it is here now, or None where the container has it so."""
+        """The entry to write for a path as it is here now; None where the container holds it like that."""
         name = f"{self.base}/{path}".lstrip("/")
         uid, gid = self._owner(path, old)
         if target.is_symlink():
-            link = os.readlink(target)  # noqa: PTH115 - the text as it is
+            link = os.readlink(target)  # noqa: PTH115 - the link's text as it is
             return None if old and old.link == link else Entry(name, b"", 0o777, uid, gid, link=link)
         if target.is_dir():
             return None if old and old.directory else Entry(name, b"", 0o755, uid, gid, directory=True)
@@ -232,7 +240,7 @@ class _Tree:
         return Entry(name, content, mode | 0o111 if runs else mode & ~0o111, uid, gid)
 
     def _owner(self, path: str, old: Entry | None) -> tuple[int, int]:
-        """A new file belongs to whom the directory belongs that it comes into."""
+        """The user and group of a path: its own or, for a new file, those of the directory that it comes into."""
         if old is not None:
             return old.uid, old.gid
         for parent in PurePosixPath(path).parents:
@@ -250,6 +258,7 @@ _LITERAL = re.compile(rb"^literal (\d{1,18})\r?$", re.MULTILINE)
 
 
 def _refuse_large(what: str, size: int) -> None:
+    """Raise `NoEvidence` where files that patches touch have more than `MAX_BYTES`."""
     if size > MAX_BYTES:
         raise NoEvidence(
             f"the files that the patches touch are larger than {MAX_BYTES >> 20} MiB with {printable(what)}",
@@ -258,7 +267,7 @@ def _refuse_large(what: str, size: int) -> None:
 
 
 def _refuse_line_ends(path: str) -> None:
-    """What a container must delete it reads line by line."""
+    """Raise `NoEvidence` for a name with a line end: a container reads line by line what it must delete."""
     if "\n" in path:
         raise NoEvidence(f"a patch deletes {printable(path)}, whose name has several lines", "keep it, or rename it")
 
@@ -270,6 +279,6 @@ def _may_be_fetched(path: str) -> bool:
 
 
 def _is_git(name: str) -> bool:
-    """Is this a name of .git on some file system? Some ignore case, format characters, or dots at the end."""
-    seen = "".join(char for char in name.casefold() if unicodedata.category(char) != "Cf")
-    return seen.partition(":")[0].rstrip(". ") in {".git", "git~1"}
+    """Is this a name of .git on some file system? Some ignore case, format characters, or final dots and blanks."""
+    folded = "".join(char for char in name.casefold() if unicodedata.category(char) != "Cf")
+    return folded.partition(":")[0].rstrip(". ") in {".git", "git~1"}

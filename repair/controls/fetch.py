@@ -1,6 +1,6 @@
-"""Patterns of report files, as a shell's: `*`, `?` and `[…]` stay within one name, `**` is any folders or none.
+"""The report files of a run outside pytest: the patterns that name them, and their way out of the container.
 
-A stranger writes both patterns and names: the time is at most that of their lengths multiplied.
+A stranger writes both patterns and names. The time to match them is at most the product of their lengths.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from repair.text import is_encodable, printable
 
 # ---- patterns
 
-ANY = "**"
+ANY = "**"  # any number of folders, or none
 Matches = Callable[[str], bool]
 
 
 def glob(pattern: str) -> Matches:
-    """Whether a path fits a pattern; both may begin with `./`, which says nothing."""
+    """What tells whether a path fits a pattern. Both may begin with `./`, which says nothing.
+
+    The pattern is like a shell's: `*`, `?` and `[…]` stay within one name, `**` is any number of folders, or none.
+    """
     parts = [None if part == ANY else _name(part) for part in pattern.removeprefix("./").split("/")]
 
     def matches(path: str) -> bool:
@@ -38,7 +41,7 @@ def glob(pattern: str) -> Matches:
 
 
 def _after(parts: list[Matches | None], at: int, name: str) -> list[int]:
-    """The places in a pattern where a path may be behind `name`, from one before it."""
+    """The places in a pattern to which `name` leads from the place `at`: how many of its parts are behind."""
     if at == len(parts):
         return []
     part = parts[at]
@@ -49,11 +52,11 @@ def _after(parts: list[Matches | None], at: int, name: str) -> list[int]:
 
 def _skipped(parts: list[Matches | None], places: set[int]) -> set[int]:
     """The places, and those behind each `**` that stands for no folder at all."""
-    found = set(places)
+    reached = set(places)
     for at in range(len(parts)):
-        if at in found and parts[at] is None:
-            found.add(at + 1)
-    return found
+        if at in reached and parts[at] is None:
+            reached.add(at + 1)
+    return reached
 
 
 def _name(part: str) -> Matches:
@@ -63,12 +66,16 @@ def _name(part: str) -> Matches:
 
 # ---- report files
 
-MAX_NAMES = 16 << 20  # bytes of the names of report files
-MAX_REPORTS = 5_000
+MAX_NAMES = 16 << 20  # bytes of the list of report files
+MAX_REPORTS = 5_000  # report files of one run
 
 
 def fetch_reports(box: Container, control: Control, here: str, directory: Path) -> None:
-    """Copy the report files that match `junit` and are not older than the run to `directory`, numbered."""
+    """Copy the report files that match `junit` to `directory`, numbered. `here`: our own folder in the container.
+
+    Raises `DiskFull` where the run's disk was full. Raises `NoEvidence` where the list of reports is gone or cut short.
+    It raises that too for too many reports, and for a report that is older than the run or is not a plain file.
+    """
     begun = box.get(f"{here}/out/begun")
     if not (directory / "reports").exists():
         refuse_full_disk(directory)

@@ -1,4 +1,4 @@
-"""git over strangers' files: no configuration but ours, bounded, and what it refuses told from how it breaks."""
+"""git over strangers' files: bounded, by our configuration alone, and with its refusals told from its failures."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pathlib import Path
 from repair.errors import DiskFull, InfrastructureError, NoEvidence
 from repair.text import normalise
 
-MAX_MEMORY = 3 << 30  # of one git process, where the system can bound it: a small diff may copy or inflate without end
-TIMEOUT = 600  # seconds
+# Bytes of one git process, where the system can bound it: a small diff may copy or inflate without end.
+MAX_MEMORY = 3 << 30
+TIMEOUT = 600  # seconds of one git process
 
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -30,7 +31,7 @@ _SETTINGS = {
     "core.autocrlf": "false",
     "core.symlinks": "true",
     "core.fileMode": "true",
-    "core.protectHFS": "true",  # no spelling of .git is a file's name, whatever this machine's file system
+    "core.protectHFS": "true",  # no file may have a name that some file system reads as .git
     "core.protectNTFS": "true",
     "core.attributesFile": os.devnull,
     "core.hooksPath": os.devnull,
@@ -39,14 +40,14 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What git printed, and as one line what it refuses; None where it refuses nothing."""
+    """git's answer. `out`: what it printed. `problem`: what it refuses, as one line; None where it refuses nothing."""
 
     out: bytes
     problem: str | None
 
 
 class Git:
-    """git in the working tree `tree`; its own directory is `folder`/git, outside: no stranger's file configures it."""
+    """git in the working tree `tree`. Its own directory is `folder`/git, outside: no stranger's file configures it."""
 
     def __init__(self, folder: Path, tree: Path) -> None:
         self._tree = tree
@@ -62,7 +63,7 @@ class Git:
             raise _broke(answer.problem)
 
     def ask(self, *args: str, stdin: bytes = b"") -> Answer:
-        """Run git. Raises an `InfrastructureError` where it breaks instead of answering: no patch is to blame."""
+        """Run git. Raises an `InfrastructureError` where it breaks instead of answering: then no patch is to blame."""
         settings = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
         pipe = subprocess.PIPE
         try:
@@ -74,7 +75,7 @@ class Git:
                 stdout=pipe,
                 stderr=pipe,
             ) as git:
-                _bound_memory(git.pid)  # before it has read anything
+                _bound_memory(git.pid)  # before git has read any input
                 try:
                     out, err = git.communicate(stdin, timeout=TIMEOUT)
                 except BaseException:
@@ -85,30 +86,32 @@ class Git:
         except subprocess.TimeoutExpired:
             raise NoEvidence("git took more than ten minutes over a patch", "look at the patch's size") from None
         _refuse_broken(git.returncode, err)
-        # at corrupt binary content it says so, skips the rest, and ends with 0
+        # At corrupt binary content git prints an error, skips the rest, and ends with 0.
         refuses = git.returncode != 0 or re.search(rb"^error: ", err, re.MULTILINE)
         return Answer(out, (_said(err) or "git refuses it") if refuses else None)
 
 
 def _bound_memory(pid: int) -> None:
+    """Bound the memory of a process, where the system can, by `MAX_MEMORY` and by our own limit."""
     if sys.platform == "linux":
         with contextlib.suppress(ProcessLookupError):
-            ours = resource.getrlimit(resource.RLIMIT_AS)[1]
-            most = MAX_MEMORY if ours == resource.RLIM_INFINITY else min(ours, MAX_MEMORY)
-            resource.prlimit(pid, resource.RLIMIT_AS, (most, most))
+            limit = resource.getrlimit(resource.RLIMIT_AS)[1]
+            memory = MAX_MEMORY if limit == resource.RLIM_INFINITY else min(limit, MAX_MEMORY)
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory, memory))
 
 
-# How a tree can stand in a patch's way. What else a system has against reading or writing a file is no patch's fault.
+# The system's errors by which a tree stands in a patch's way. No other error over a file is the patch's fault.
 _BY_TREE = (
     *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP, errno.ENAMETOOLONG),
     errno.EXDEV,
 )
-_REFUSALS = (1, 128)  # git's statuses where it says no; a shell, a loader or a signal gives others
+_REFUSALS = (1, 128)  # git's statuses where it refuses; a shell, a loader or a signal gives others
 
 
 def _refuse_broken(status: int, stderr: bytes) -> None:
-    said = stderr.decode("utf-8", "replace").splitlines()
-    complaints = [line for line in said if line.startswith(("error: ", "fatal: "))]
+    """Raise `DiskFull` where no space is left here, and `NoEvidence` where git broke instead of answering."""
+    lines = stderr.decode("utf-8", "replace").splitlines()
+    complaints = [line for line in lines if line.startswith(("error: ", "fatal: "))]
     reasons = {line.rpartition(": ")[2] for line in complaints}
     if reasons & _texts(errno.ENOSPC, errno.EDQUOT):
         raise DiskFull("no space left here to apply the patches", f"free some in {tempfile.gettempdir()}, run again")
@@ -119,6 +122,7 @@ def _refuse_broken(status: int, stderr: bytes) -> None:
 
 
 def _texts(*numbers: int) -> set[str]:
+    """The system's texts for error numbers."""
     return {os.strerror(number) for number in numbers}
 
 
@@ -129,5 +133,6 @@ def _broke(said: str) -> NoEvidence:
 
 
 def _said(stderr: bytes) -> str:
+    """git's messages as one line, without its warnings."""
     lines = [line.removeprefix("error: ").strip() for line in stderr.decode("utf-8", "replace").splitlines()]
     return normalise("; ".join(line for line in lines if line and not line.startswith("warning: ")))

@@ -1,4 +1,4 @@
-"""What a control runs and what it is known by: its tests, its command, the key of its journal entry."""
+"""What controls run and what they are known by: their tests, commands and titles, the keys of their journal entries."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ Result = Run | InfrastructureError  # of a control: what was observed, or why no
 
 
 def inside(name: str) -> bytes:
-    """One of the files that are copied into containers."""
+    """The content of one of the files that are copied into containers."""
     return resources.files("repair.controls.inside").joinpath(name).read_bytes()
 
 
 def prepared(task: Task) -> Task:
-    """The task as it is run: its command with what makes it write JUnit. Raises `NoJUnit` where nothing does."""
+    """The task as it is run: its command with what makes it write JUnit. Raises `NoJUnit` where nothing makes it."""
     plan = with_report(task.framework, task.test_cmd, task.junit)
     env = MappingProxyType({**plan.env, **task.env})
     select = Select.ALL if task.framework == PYTEST and task.id_template else task.select
     return replace(task, test_cmd=plan.test_cmd, junit=plan.junit, env=env, select=select)
 
 
-# All that stands between a container and a run of the journal.
+# The code that turns what a container left into a run of the journal.
 JUDGES = ("model.py", "errors.py", "text.py", "files.py", "sandbox", "outcomes", "panel", "controls")
 
 
 @cache
 def _judges() -> str:
-    """A digest of the code that makes outcomes of what a container left: the journal holds outcomes."""
+    """A digest of the code in `JUDGES`. The journal holds outcomes, so an entry is void once that code changes."""
     package = resources.files("repair")
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for name in JUDGES:
         for path, content in _sources(package.joinpath(name), name):
-            found.update(f"{path}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
+            checksum.update(f"{path}\0{len(content)}\0".encode() + content)
+    return checksum.hexdigest()
 
 
 def _sources(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
@@ -62,7 +62,7 @@ def _sources(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def digest(control: Control, image: Image) -> str:
-    """The key of a control's journal entry: a digest of all that is sent, of the image, and of what judges it."""
+    """The key of a control's journal entry: a digest of all that is sent, of the image, and of the code that judges."""
     task = control.task
     sent = {
         "workdir": task.workdir,
@@ -78,7 +78,7 @@ def digest(control: Control, image: Image) -> str:
         "network": task.network,
         "platform": task.platform,
         "patches": [[name, hashlib.sha256(content).hexdigest()] for name, content in control.patches],
-        # the root of a diff is found by all of the task's
+        # All patches of the task decide where the paths of each begin.
         "chain": [hashlib.sha256(content).hexdigest() for _, content in task.patches],
         "judges": _judges(),
         "inside": [hashlib.sha256(inside(name)).hexdigest() for name in ("control.sh", "repair_pytest.py")],
@@ -90,20 +90,24 @@ def digest(control: Control, image: Image) -> str:
 
 
 def _select(control: Control) -> Select:
-    """What a control runs: with files of its own these, with none of them whatever the test command runs."""
+    """What a control runs: its own files, where it has some; with an empty tuple, all that the test command runs."""
     if control.files is None:
         return control.task.select
     return Select.FILES if control.files else Select.ALL
 
 
 def choice(control: Control) -> dict[str, Any]:
-    """What the plugin is told of which tests to run, and what the journal's key holds of it for every framework."""
-    found = control.files is not None and not control.task.test_files
+    """Which tests to run, as the plugin reads it. The journal's key holds it for every framework.
+
+    `found` says that no user listed the files, so that the plugin passes over what pytest itself would pass over.
+    """
+    is_found = control.files is not None and not control.task.test_files
     whole = {} if control.files is None else {"whole": True}
-    return {"ids": control.ids, "files": files_of(control), "select": _select(control), "found": found, **whole}
+    return {"ids": control.ids, "files": files_of(control), "select": _select(control), "found": is_found, **whole}
 
 
 def files_of(control: Control) -> list[str]:
+    """The files that a control names to the test command, sorted; empty where the test command chooses them."""
     if _select(control) is Select.ALL:
         return []
     if control.files is not None:
@@ -140,7 +144,7 @@ def title(control: Control) -> str:
 
 
 def settle(controls: Sequence[Control], results: Sequence[Result]) -> list[Result]:
-    """The results, where a run under empty that left no report counts if every oracle run like it left a whole one.
+    """The results, where an empty run without a report counts if every oracle run like it left a whole report.
 
     The new tests do not build without the reference: that is what the empty control is there to show.
     """
@@ -159,5 +163,5 @@ def settle(controls: Sequence[Control], results: Sequence[Result]) -> list[Resul
 
 
 def _is_like(one: Control, other: Control) -> bool:
-    """Do two controls run the same, but for patches and repeats?"""
+    """Do two controls differ in nothing but their kind, patches and repeats?"""
     return (one.task, one.ids, one.name, one.files) == (other.task, other.ids, other.name, other.files)

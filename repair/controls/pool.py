@@ -1,6 +1,6 @@
 """The one seam through which controls run: values go in, values come out.
 
-Here a fixed number of threads run them, each waiting for one container. The engine may be on another machine.
+A fixed number of threads runs them here, and each thread waits for one container. The engine may be on another machine.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from repair.model import Control, Image, Run, Task
 from repair.sandbox import Sandbox
 from repair.sandbox.retry import Retry
 
-Watch = Callable[[Control, str], None]  # takes a control and, in a few words, what happens with it
+Watch = Callable[[Control, str], None]  # takes a control, and in a few words what happens with it
 Execute = Callable[[Control, Image, Watch], Run]
 
 STARTED, NOT_OBSERVED = "started", "not observed"
 
 
 class Pool:
-    """Runs at most `jobs` controls at a time, first come first served, each by `execute`."""
+    """Runs at most `jobs` controls at a time, in the order in which they arrive, each by `execute`."""
 
     def __init__(self, jobs: int, execute: Execute) -> None:
         self._execute = execute
@@ -42,7 +42,7 @@ class Pool:
         self._threads.shutdown(wait=error is None, cancel_futures=error is not None)
 
     def run(self, controls: Sequence[Control], image: Image, watch: Watch) -> list[Result]:
-        """Run all `controls` on `image`; their results in the same order.
+        """Run all `controls` on `image`; the results are in the same order. `watch` learns what happens with each.
 
         An infrastructure error is a result. Any other error is raised.
         """
@@ -59,7 +59,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Runs one control at a time, from the journal or in a fresh container. Threads share it."""
+    """Runs one control at a time, from the journal or in a fresh container. Threads share it.
+
+    `sandbox`: the engine.
+    `workspace`: the journal and the place of raw files.
+    `retry`: gives a task's retries; its second argument is the control's title.
+    `fresh`: the journal gives no run. Runs still go into it.
+    """
 
     sandbox: Sandbox
     workspace: Workspace
@@ -85,7 +91,7 @@ class Executor:
         with written(self.workspace.root):
             observe = runner.observe if control.verifier is None else verify
             run = observe(self.sandbox, control, image, attempt, self.retry(control.task, title(control)))
-        if control.journalled and run.patch is None:  # to see a refusal again costs no test run
+        if control.journalled and run.patch is None:  # a patch that does not apply is seen again without a test run
             self.workspace.note(control.task, key, run, attempts)
         watch(control, f"observed in {time.monotonic() - begin:.1f} s")
         return run

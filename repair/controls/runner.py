@@ -1,7 +1,7 @@
-"""One control in a fresh container: what goes in, what comes out, and what that says of every listed id.
+"""Runs one control in a fresh container: what goes in, what comes out, and what that says of every listed id.
 
-A run that ends inside a test is tried again; a test that ends it twice is set aside and the rest runs without it.
-Whatever could not be observed is raised as an infrastructure error and is evidence for nothing.
+A run that ends inside a test is tried again. A test that ends it twice is set aside, and the rest runs without it.
+What could not be observed is raised as an infrastructure error and is evidence for nothing.
 """
 
 from __future__ import annotations
@@ -39,23 +39,21 @@ from repair.sandbox import Sandbox
 from repair.sandbox.archive import Entry
 from repair.sandbox.retry import NEVER, Retry
 
-MAX_DEADLY = 3  # tests set aside in one control before it is given up
-MAX_ATTEMPTS = 8
+MAX_DEADLY = 3  # tests that one control may set aside
+MAX_ATTEMPTS = 8  # of one control
 T = TypeVar("T")
 MAX_ARGUMENTS = 100_000  # characters of file names on pytest's command line
 
 
 def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path], retry: Retry = NEVER) -> Run:
-    """Run a control until it is observed; what leaves no report under empty is tried twice.
+    """Run a control until it is observed. An empty run outside pytest that leaves no report is tried twice.
 
-    `attempt` gives an empty directory for each attempt's raw files; `retry` says how often an engine that fails for
-    the moment is asked again, in a fresh container each time.
-
-    Raises an `InfrastructureError` where it cannot be.
+    `attempt` makes an empty directory for each attempt's raw files. `retry` repeats, each time in a fresh container,
+    what the engine fails to do for the moment. Raises an `InfrastructureError` where the control cannot be observed.
     """
     ended_inside: Counter[str] = Counter()
     deadly: list[str] = []
-    before: NoReport | None = None
+    earlier: NoReport | None = None
     for _ in range(MAX_ATTEMPTS):
         call = partial(_attempt, sandbox, control, image, tuple(deadly))
         result = retry(partial(explained, attempt, call))
@@ -66,39 +64,39 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
                 with full_disk_first(result.directory):
                     return judge_reports(control, image, result)
             except NoReport as err:
-                if control.kind is not ControlKind.EMPTY or (before is not None and before.status == err.status):
+                if control.kind is not ControlKind.EMPTY or (earlier is not None and earlier.status == err.status):
                     raise
-                if before is not None:
+                if earlier is not None:
                     raise NoEvidence(
-                        f"no report, with status {before.status} and then {err.status}", err.next
+                        f"no report, with status {earlier.status} and then {err.status}", err.next
                     ) from None
-                before = err
+                earlier = err
                 continue
-        seen = read_record(result)
+        record = read_record(result)
         with full_disk_first(result.directory):
-            if not seen.open or result.ended.memory_kill:
-                return judge_pytest(control, image, result, seen, tuple(deadly))
+            if not record.open or result.ended.memory_kill:
+                return judge_pytest(control, image, result, record, tuple(deadly))
             refuse_outside_kill(result)
         refuse_full_disk(result.directory)
-        ended_inside.update(seen.open)
-        twice = [test for test in seen.open if ended_inside[test] > 1]
-        if len(twice) > 1:
+        ended_inside.update(record.open)
+        repeated = [test for test in record.open if ended_inside[test] > 1]
+        if len(repeated) > 1:
             raise NoEvidence(
-                f"the run ended twice inside several tests at once: {some(twice)}",
+                f"the run ended twice inside several tests at once: {some(repeated)}",
                 "run them one after the other (an xdist option in test_cmd or addopts?)",
             )
-        if twice and len(deadly) == MAX_DEADLY:
+        if repeated and len(deadly) == MAX_DEADLY:
             raise NoEvidence(
-                f"more than {MAX_DEADLY} tests end the run: {some([*deadly, *twice])}", f"see {result.directory}/log"
+                f"more than {MAX_DEADLY} tests end the run: {some([*deadly, *repeated])}", f"see {result.directory}/log"
             )
-        deadly += twice
+        deadly += repeated
     raise NoEvidence(
         f"the run ended inside tests {MAX_ATTEMPTS} times: {some(sorted(ended_inside))}", f"see {result.directory}/log"
     )
 
 
 def explained(attempt: Callable[[], Path], call: Callable[[Path], T]) -> T:
-    """What an attempt leaves; where it fails, its directory says why."""
+    """What `call` returns for a new directory of `attempt`. Where it fails, the file `error` in there says why."""
     directory = attempt()
     try:
         return call(directory)
@@ -113,6 +111,7 @@ def explained(attempt: Callable[[], Path], call: Callable[[Path], T]) -> T:
 
 
 def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str, ...], directory: Path) -> Attempt:
+    """Run a control once without the tests in `deadly`, and leave raw files in `directory`."""
     task = control.task
     here = f"/.repair-{secrets.token_hex(4)}"
     command = ["/bin/sh", f"{here}/control.sh", here, task.workdir]
@@ -138,23 +137,24 @@ def _attempt(sandbox: Sandbox, control: Control, image: Image, deadly: tuple[str
         if task.framework != PYTEST and status is not None:
             fetch_reports(box, control, here, directory)
     if ended.code in (97, 98) or _disk_full(directory, status):
-        said = last_line(directory)
-        if "No space left" in said or _disk_full(directory, status):
+        message = last_line(directory)
+        if "No space left" in message or _disk_full(directory, status):
             raise DiskFull("no space left in the container", "free some on the engine's disk, then run again")
-        raise NoEvidence(f"the container could not be prepared: {said}", "set `user` to one who may write there")
+        raise NoEvidence(f"the container could not be prepared: {message}", "set `user` to one who may write there")
     return Attempt(ended, status, directory)
 
 
 def _pytest_arguments(control: Control, here: str) -> list[str]:
-    """Our options come last, so that they win over the repo's own, then the listed ids' files."""
+    """Our arguments: options, which win over the repo's own since they come last, then the listed ids' files."""
     options = ["-p", "repair_pytest", f"--junitxml={here}/out/report.xml", "--junitprefix="]
     options += ["--continue-on-collection-errors", "--maxfail=0"]
-    # a path is no option and no file of arguments, whatever its first character
+    # With `./` pytest reads no path as an option or as a file of arguments.
     files = [f"./{path}" if path.startswith(("-", "@")) else path for path in files_of(control)]
     return options + (files if sum(map(len, files)) <= MAX_ARGUMENTS else [])
 
 
 def _entries(control: Control, here: str, deadly: tuple[str, ...], deleted: tuple[str, ...]) -> list[Entry]:
+    """The files that go into a container: script, inputs, plugin. `here`: our own folder, without the leading slash."""
     task = control.task
     entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
     entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
@@ -173,7 +173,7 @@ def _entries(control: Control, here: str, deadly: tuple[str, ...], deleted: tupl
 
 
 def _text(task: Task) -> str:
-    """A test command that is a text, with our arguments where pytest takes them; the others get none."""
+    """A test command that is a text, with our arguments where pytest takes them. Other runners get none."""
     assert isinstance(task.test_cmd, str)
     text = task.test_cmd.rstrip()
     if task.framework == PYTEST:
@@ -183,16 +183,17 @@ def _text(task: Task) -> str:
 
 
 def status_in(directory: Path) -> int | None:
-    """The test command's exit status, or None where it never ended."""
+    """The exit status of the test command; None where it never ended."""
     text = head(directory / "exit").strip()
     return int(text) if re.fullmatch(r"\d{1,3}", text) else None
 
 
 def memory_kills(directory: Path) -> int:
-    """How often the kernel killed a process of the container for its memory limit, as its script saw it."""
-    found = re.findall(r"^oom_kill (\d{1,9})$", head(directory / "memory"), re.MULTILINE)
-    return sum(map(int, found))
+    """How often the kernel killed a process of the container for its memory limit, as the script in it saw."""
+    counts = re.findall(r"^oom_kill (\d{1,9})$", head(directory / "memory"), re.MULTILINE)
+    return sum(map(int, counts))
 
 
 def _disk_full(directory: Path, status: int | None) -> bool:
+    """Does the log of a test command that never ended say that a disk is full?"""
     return status is None and "No space left on device" in log_tail(directory / "log")

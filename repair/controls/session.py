@@ -1,6 +1,6 @@
-"""Controls of many tasks, side by side: one connection, one pool, a lock and a guard a task, a journal of runs.
+"""Controls of many tasks, side by side: one connection, one pool and one journal, and per task a lock and a guard.
 
-What is done with a task is a function of a `Work` and the task; what could not be observed stops no other task, and an
+A function of a `Work` and a task does the work on that task. A task that could not be observed stops no other task. An
 engine that is gone ends the run once.
 """
 
@@ -30,15 +30,18 @@ from repair.table import refuse_contradictions
 
 GRACE = 4.0  # seconds that threads get to end after an interrupt
 T = TypeVar("T")
-# Gives the verifier of a task's directory, on its copy without the dropped (F2P, P2P), for the ids that are kept.
+# Gives the own verifier of the task in a directory, on a copy without the dropped (F2P, P2P), for the kept ids.
 VerifierOf = Callable[[Path, tuple[frozenset[str], frozenset[str]], tuple[str, ...]], Verifier]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run. `jobs` counts containers; None means as many as the engine has cores.
+    """How to run.
 
-    `verifier` gives a task's own verifier, which is asked too where the controls would admit the task; None asks none.
+    `jobs`: how many containers at a time; None means as many as the engine has cores.
+    `build`: an image may be built from environment/Dockerfile.
+    `fresh`: the journal gives no run.
+    `verifier`: gives a task's own verifier, which is asked too where the controls would admit the task; None asks none.
     `retries`: how often the engine is asked again for what it fails to do for the moment.
     """
 
@@ -51,7 +54,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a watcher of a run may want to show: `what` happened in `task`."""
+    """What a watcher of a run may want to show: `what` happened in `task`. `done`: the task has ended."""
 
     task: str
     what: str
@@ -67,9 +70,11 @@ def silent(_: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What came of one task: a value, or the error that kept it from one; neither where its turn never came.
+    """What came of one task: a value or an error. Without both, its turn never came.
 
-    `seconds` is wall time.
+    `value`: what was to be found out; None where it was not.
+    `error`: what kept the task from a value; None where nothing did.
+    `seconds`: wall time.
     """
 
     task: Task
@@ -80,7 +85,7 @@ class Done(Generic[T]):
 
 @contextmanager
 def connect() -> Iterator[Sandbox]:
-    """The engine, for one run: as long as this lasts, no other process takes its containers for left over."""
+    """The engine, for one run. While this lasts, no other process takes the run's containers for left over."""
     run_id = new_run_id()
     with alive(run_id):
         sandbox = Sandbox(run_id)
@@ -99,10 +104,10 @@ def each(
     spell: Callable[[Done[T]], str],
     records: bool = True,
 ) -> list[Done[T]]:
-    """Do `what` with every task of a panel; what came of each, in the panel's order.
+    """Do `what` with every task of a panel; the results are in the panel's order. `spell` puts each in a few words.
 
-    `spell` says in a few words what came of a task. With `records`, that records can be written is checked first.
-    A KeyboardInterrupt removes the containers and is raised again.
+    With `records` it checks first that records can be written. A `KeyboardInterrupt` removes the containers and is
+    raised again.
     """
     workspace = Workspace(panel, sandbox.run_id)
     if records:
@@ -110,7 +115,7 @@ def each(
     sweep(sandbox)
     session = Session(sandbox, options, say, _Once())
     jobs = options.jobs or sandbox.engine.cpus
-    ended: dict[str, Done[T]] = {}
+    results: dict[str, Done[T]] = {}
     with Pool(jobs, Executor(sandbox, workspace, session.retry, options.fresh)) as pool:
         work = Work(session, panel, workspace, pool)
 
@@ -124,18 +129,21 @@ def each(
         try:
             for future in _as_they_end(futures):
                 result = future.result()
-                ended[result.task.instance_id] = result
+                results[result.task.instance_id] = result
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             sandbox.stop_all()
             wait(futures, timeout=GRACE)
             raise
         executor.shutdown()
-    return [ended[task.instance_id] for task in panel.tasks]
+    return [results[task.instance_id] for task in panel.tasks]
 
 
 def _as_they_end(futures: Iterable[Future[T]]) -> Iterable[Future[T]]:
-    """Futures as they are done. Waits in short turns, so that a signal reaches the main thread on every platform."""
+    """Futures in the order in which they end.
+
+    It waits in short turns, so that a signal reaches the main thread on every platform.
+    """
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=1.0, return_when="FIRST_COMPLETED")
@@ -143,11 +151,11 @@ def _as_they_end(futures: Iterable[Future[T]]) -> Iterable[Future[T]]:
 
 
 def sweep(sandbox: Sandbox) -> list[str]:
-    """Remove the containers and temporary folders of runs whose process is gone; the names of the containers' tasks."""
+    """Remove containers and temporary folders of runs whose process has ended; the tasks of these containers."""
     files.sweep()
     removed = []
     for run_id in known_runs():
-        is_dead(run_id)  # whose lock is free is forgotten
+        is_dead(run_id)  # forgets the lock of a dead run
     for identity, run_id, task in sandbox.left_over():
         if run_id != sandbox.run_id and is_dead(run_id):
             sandbox.remove(identity)
@@ -156,14 +164,14 @@ def sweep(sandbox: Sandbox) -> list[str]:
 
 
 class _Once:
-    """Something that happens once, however many threads report it."""
+    """Something that counts once, however many threads report it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._happened = False
 
     def set_first(self) -> bool:
-        """Report it; true for the first to do so."""
+        """Report it. True for the first report, False for every other."""
         with self._lock:
             first, self._happened = not self._happened, True
         return first
@@ -174,7 +182,12 @@ class _Once:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What all threads of one `repair` command share: the engine, how to use it, and whom to tell."""
+    """What all threads of one `repair` command share.
+
+    `sandbox`, `options`: the engine, and how to use it.
+    `say`: tells a watcher.
+    `lost`: set once the engine is lost.
+    """
 
     sandbox: Sandbox
     options: Options
@@ -182,15 +195,15 @@ class Session:
     lost: _Once
 
     def tell(self, task: Task, what: str) -> None:
-        """Let a watcher know what happens in a task."""
+        """Tell the watcher what happens in a task."""
         self.say(Event(task.instance_id, what))
 
     def stopped(self) -> bool:
-        """Must no more work begin, since the engine is lost or the command was interrupted?"""
+        """Must no further work begin, because the engine is lost or the command was interrupted?"""
         return self.lost.is_set() or self.sandbox.closed
 
     def retry(self, task: Task, name: str = "") -> Retry:
-        """How often what the engine fails to do for a task is tried again; `name` says for what."""
+        """The retries of what the engine fails to do for a task. `name` is what messages call the work."""
         prefix = f"{name}: " if name else ""
         return Retry(self.options.retries, self._pause, lambda what: self.tell(task, prefix + what))
 
@@ -200,7 +213,12 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a task is worked on with: the session, the panel and its place on the disk, and where controls run."""
+    """What a task is worked on with.
+
+    `session`: what the whole command shares.
+    `panel`, `workspace`: the panel, and its place on the disk.
+    `pool`: where controls run.
+    """
 
     session: Session
     panel: Panel
@@ -208,7 +226,7 @@ class Work:
     pool: Pool
 
     def guarded(self, task: Task, what: Callable[[Work, Task], T]) -> Done[T]:
-        """Do `what` with a task under its lock. Errors of ours become its end; a lost engine stops those behind it."""
+        """Do `what` with a task under its lock. Our errors become its end; a lost engine stops the tasks behind it."""
         begin = time.monotonic()
         try:
             if self.session.stopped():
@@ -219,7 +237,7 @@ class Work:
             first = self.session.lost.set_first() and not self.session.sandbox.closed
             ended = Done(task, error=err if first else None)
         except RepairError as err:
-            # while stopping, it failed because its container was taken away
+            # While the run is being stopped, a task fails because its container is removed.
             ended = Done(task, error=None if self.session.sandbox.closed else err)
         except Exception:  # noqa: BLE001 - a bug over one task must not lose the night's run over the others
             ended = Done(task, error=self._bug(task))
@@ -231,11 +249,11 @@ class Work:
         return RepairError("a bug of repair's kept this task from a verdict", f"please report it with {file}")
 
     def tell(self, task: Task, what: str) -> None:
-        """Let a watcher know what happens in a task."""
+        """Tell the watcher what happens in a task."""
         self.session.tell(task, what)
 
     def image(self, task: Task) -> Image:
-        """The task's image, found, pulled or built."""
+        """The task's image: found, pulled or built. Raises `ImageError` where it is none of these."""
         build, retry = self.session.options.build, self.session.retry(task)
         image = self.session.sandbox.images.get(task, build, partial(self.tell, task), retry)
         if image.emulated:
@@ -243,13 +261,16 @@ class Work:
         return image
 
     def run(self, controls: Sequence[Control], image: Image, watch: Watch | None = None) -> list[Result]:
-        """Run controls side by side; their results in the same order. `watch` learns of each; None tells all of it."""
+        """Run controls side by side; the results are in the same order.
+
+        `watch` learns what happens with each; None tells the watcher of the run.
+        """
         return self.pool.run(controls, image, watch or self._tell_control)
 
     def pair(self, controls: Sequence[Control], image: Image) -> tuple[list[Run], list[Run]]:
         """Run both controls of a task side by side; the runs of (empty, oracle).
 
-        Raises the first infrastructure error, and `NoEvidence` where the runs contradict each other.
+        Raises the first infrastructure error, a lost engine before others, and `NoEvidence` where the runs contradict.
         """
         results = settle(controls, self.run(controls, image))
         errors = [result for result in results if isinstance(result, InfrastructureError)]

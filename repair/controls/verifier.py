@@ -1,6 +1,7 @@
-"""A task's own verifier in a fresh container, under one control: its reward.
+"""Runs a task's own verifier in a fresh container, under one control, and reads its reward.
 
-The verifier brings its own tests, so the tests patch stays out. Whatever it does not say is an infrastructure error.
+The verifier brings its own tests, so the tests patch stays out. A run without a clear reward is an infrastructure
+error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from repair.sandbox.archive import Entry
 from repair.sandbox.retry import NEVER, Retry
 from repair.text import printable
 
-MAX_REWARD = 1 << 20
+MAX_REWARD = 1 << 20  # bytes of a reward file
 
 
 def verify(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[], Path], retry: Retry = NEVER) -> Run:
@@ -36,7 +37,7 @@ def verify(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[[
 
 
 def _reward(sandbox: Sandbox, control: Control, image: Image, directory: Path) -> tuple[int, float]:
-    """The command's status and the reward; raw files go to `directory`."""
+    """The command's status and the reward. Raw files go to `directory`."""
     task, verifier = control.task, control.verifier
     assert verifier is not None
     here = f"/.repair-{secrets.token_hex(4)}"
@@ -76,6 +77,7 @@ def _reward(sandbox: Sandbox, control: Control, image: Image, directory: Path) -
         raise NoEvidence(f"{printable(err.message)} (status {status})", f"{err.next}; {log}") from None
 
 
+# Commands that fetch something, outside comments.
 _FETCHES = re.compile(
     rb"^[^#\n]*\b(curl|wget|git clone|apt(?:-get)? (?:-\S+ )*(?:install|update)|uvx|uv (?:run|pip|tool|sync)"
     rb"|pip3? install|npm (?:ci|i|install)|yarn install|conda (?:install|create|env|update))\b",
@@ -84,13 +86,14 @@ _FETCHES = re.compile(
 
 
 def fetches(verifier: Verifier) -> str:
-    """What a verifier's own script would fetch something with; empty for nothing that can be seen."""
+    """The command by which a verifier's own script would fetch something; empty where none is seen."""
     script = next((content for path, content, _ in verifier.files if path == verifier.command[-1]), b"")
-    found = _FETCHES.search(script)
-    return found[1].decode() if found else ""
+    match = _FETCHES.search(script)
+    return match[1].decode() if match else ""
 
 
 def _entries(here: str, verifier: Verifier, deleted: tuple[str, ...]) -> list[Entry]:
+    """The files that go into a container: script, inputs, the verifier's files and directories."""
     entries = [Entry(f"{here}{below}", b"", 0o755, directory=True) for below in ("", "/in")]
     entries.append(Entry(f"{here}/out", b"", 0o1777, directory=True))
     entries.append(Entry(f"{here}/control.sh", plan.inside("control.sh"), 0o644))

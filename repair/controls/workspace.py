@@ -1,7 +1,8 @@
-"""The disk: a task's records, written once; the panel's `.repair/` with raw files, journal and locks.
+"""The panel's `.repair/`, and the records of its tasks.
 
-repair.json is never replaced: a synced temporary file is linked into place, so that an existing one stays whatever
-happens. Everything else that is written is a leftover until it is there.
+`.repair/` holds the raw files of every attempt, the journal of observed runs, locks and temporary files. A task's
+repair.json is never replaced: a synced temporary file is linked into place, so that an existing record stays whatever
+happens. Until it is there, everything else that is written is a leftover.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from repair.text import sha256
 
 
 class Workspace:
-    """A panel's `.repair/`: raw files of every attempt, the journal, locks, and temporary files."""
+    """A panel's `.repair/`. `run_id` names the attempts of this run.
+
+    Raises `StoreError` where a place of its own is not a directory.
+    """
 
     def __init__(self, panel: Panel, run_id: str) -> None:
         self.run_id = run_id
@@ -45,7 +49,7 @@ class Workspace:
             raise StoreError(f"{err.filename} is no directory", "remove it: it is repair's own place") from None
 
     def check_can_publish(self, tasks: Iterable[Task]) -> None:
-        """Raise unless this file system can give a record its name without replacing one, for all of `tasks`."""
+        """Raise `StoreError` unless the records of all `tasks` can get their names here without replacing others."""
         probe = self.root / "tmp" / f"probe-{secrets.token_hex(6)}"
         source = probe.with_suffix(".tmp")
         with written(self.root):
@@ -62,7 +66,10 @@ class Workspace:
 
     @contextlib.contextmanager
     def task_lock(self, task: Task, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Hold a task for one process; waits for another until `stopped()`. The system frees it when we die."""
+        """Hold a task for one process. It waits while another holds it, until `stopped()`; then it raises `StoreError`.
+
+        The system frees the lock when the process dies.
+        """
         lock = filelock.FileLock(self.root / "locks" / f"{_stem(task)}.lock")
         with written(self.root):
             while True:
@@ -80,7 +87,7 @@ class Workspace:
             lock.release()
 
     def attempt(self, task: Task, label: str) -> Path:
-        """A new empty directory for one attempt's raw files; none is ever used twice."""
+        """A new empty directory for one attempt's raw files. None is ever used twice."""
         above = self.root / "attempts" / task.instance_id
         with written(above):
             above.mkdir(parents=True, exist_ok=True)
@@ -95,9 +102,9 @@ class Workspace:
                 return path
 
     def save(self, task: Task, outcomes: bytes, record: bytes) -> None:
-        """Write both files of a decision; the task's lock must be held.
+        """Write outcomes.json and repair.json of a decision. The caller holds the task's lock.
 
-        Raises `StoreError` where another repair.json came first: then nothing of ours replaces it.
+        Raises `StoreError` where there is a repair.json already: it stays as it is.
         """
         directory = task.directory
         with written(directory):
@@ -123,6 +130,7 @@ class Workspace:
             sync_directory(directory)
 
     def _temporary(self, task: Task, content: bytes) -> Path:
+        """A new synced file with `content`, on the file system of the panel."""
         path = self.root / "tmp" / f"{_stem(task)}.{secrets.token_hex(6)}.tmp"
         with path.open("xb") as stream:
             stream.write(content)
@@ -133,12 +141,12 @@ class Workspace:
     # ---- the journal of observed runs
 
     def recall(self, key: str) -> Run | None:
-        """The run that was observed for a control with this digest, or None. What is not whole counts as absent."""
+        """The run that was observed for a control with this digest; None where the journal holds no whole entry."""
         content = read_if_there(self.root / "journal" / f"{key}.json")
         return None if content is None else read_entry(content)
 
     def note(self, task: Task, key: str, run: Run, attempts: Iterable[Path]) -> None:
-        """Keep an observed run for the next `repair run`, once its raw files are on the disk."""
+        """Keep an observed run for the next `repair run`. The raw files of its attempts are synced first."""
         with written(self.root):
             for attempt in attempts:
                 for file in attempt.iterdir():
@@ -150,7 +158,7 @@ class Workspace:
 
 
 def _stem(task: Task) -> str:
-    """A file name that stands for a task: of fixed length, and no other's beginning."""
+    """A file name that stands for a task: of fixed length, and not the beginning of another task's."""
     return sha256(task.instance_id.encode())[:32]
 
 
@@ -164,7 +172,7 @@ def _two_file_systems(work: Path, directory: Path) -> StoreError:
 def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
     """The newest log of one control of a task, confirmations aside; None where none is kept here.
 
-    Only plain files count: whoever made the panel might have put a link there, to a file of whoever looks.
+    Only plain files count. The panel's maker might have put a link there, to a file of the user who looks.
     """
     work = (panel.directory / WORK).resolve()
     attempts = (panel.directory / WORK / "attempts" / task.instance_id).glob(f"*-{kind}-[0-9]*/log")
@@ -177,16 +185,16 @@ def latest_log(panel: Panel, task: Task, kind: str) -> Path | None:
 
 
 def _number(attempt: Path) -> int:
-    """Which attempt at its task this is: they are numbered on from run to run, whatever the clock says."""
-    found = re.match(r"[^-]*-\d+-[0-9a-f]+-(\d+)-", attempt.name)  # after a run's id: host, process, random
-    return int(found[1]) if found else 0
+    """The number of an attempt at its task. Numbers go on from run to run, whatever the clock says."""
+    match = re.match(r"[^-]*-\d+-[0-9a-f]+-(\d+)-", attempt.name)  # behind the run's id: host, process, random
+    return int(match[1]) if match else 0
 
 
 # ---- entries of the journal
 
 
 def entry_of(run: Run) -> bytes:
-    """A run as the journal keeps it: one whose patches applied."""
+    """A run as the journal keeps it. All of its patches applied."""
     assert run.patch is None
     document = {
         "image": run.image,
@@ -202,7 +210,7 @@ def entry_of(run: Run) -> bytes:
 
 
 def read_entry(content: bytes) -> Run | None:
-    """The run of an entry; None for whatever is none."""
+    """The run of a journal's entry; None where the content is not an entry."""
     try:
         document = orjson.loads(content)
         return Run(
@@ -221,15 +229,15 @@ def read_entry(content: bytes) -> Run | None:
 
 def _observed_document(observed: Mapping[str, Observed]) -> dict[str, Any]:
     return {
-        test: [seen.outcome, seen.cause, dict(seen.members)] if seen.members else [seen.outcome, seen.cause]
-        for test, seen in observed.items()
+        test: [record.outcome, record.cause, dict(record.members)] if record.members else [record.outcome, record.cause]
+        for test, record in observed.items()
     }
 
 
 def _observed(document: Any) -> dict[str, Observed]:
     observed = {}
     for test, (outcome, cause, *members) in document.items():
-        below = {member: Outcome(found) for member, found in members[0].items()} if members else {}
+        below = {member: Outcome(text) for member, text in members[0].items()} if members else {}
         observed[test] = Observed(Outcome(outcome), _text(cause), below)
     return observed
 
