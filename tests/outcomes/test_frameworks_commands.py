@@ -29,6 +29,7 @@ RECOGNISED: dict[str, str | None] = {
     "nice -n 5 timeout -k 5 60s pytest": "pytest",
     "xvfb-run -a pytest": "pytest",
     "time pytest": "pytest",
+    "time -p pytest": "pytest",
     "exec pytest": "pytest",
     "source bin/activate && pytest tests | tee log": "pytest",
     "(cd sub; pytest)": "pytest",
@@ -39,6 +40,8 @@ RECOGNISED: dict[str, str | None] = {
     ">log pytest": "pytest",
     "pyte\\\nst -x": "pytest",
     "function run { pytest; }": "pytest",
+    "echo ${x#(}; pytest": "pytest",
+    "((x = 1 << 2))\npytest": "pytest",
     "ls | xargs -0 -n 1 env A=b pytest": "pytest",
     "find . -name t -type d -exec pytest {} +": "pytest",
     "parallel -j 2 pytest ::: a b": "pytest",
@@ -127,6 +130,10 @@ RECOGNISED: dict[str, str | None] = {
     "a=(x pytest y)": None,
     "echo <(pytest)": None,
     "case $x in\n  pytest) echo ;;\nesac": None,
+    "case $x in\n  pytest | unit) echo ;;\nesac": None,
+    "case $x in (pytest) echo ;; esac": None,
+    "((pytest))": None,
+    "[[ $x && (pytest) ]]": None,
     "pytest() { true; }": None,
     "echo > pytest": None,
     "pytest --version": None,
@@ -147,42 +154,42 @@ def test_a_command_line_is_recognised_by_the_program_that_it_runs(text: str, fra
     assert [call.framework for call in calls(text)] == ([framework] if framework else [])
 
 
-@pytest.mark.parametrize(
-    ("text", "program", "said", "place"),
-    [
-        ("npx jest a", "npx", "\0a", 10),
-        ("A=b C= npx jest -t 'a b' D=e", "npx", "\0A=b\0C=\0-t\0a b\0D=e", 28),
-        ("env A=b jest >log", "env", "\0A=b", 12),
-        ("jest a -- b", "jest", "\0a\0--\0b", 6),
-        ("jest '--' b", "jest", "\0--\0b", 11),
-        ("cargo +1.80 nextest run -p a -- b", "cargo", "\0-p\0a\0--\0b", 28),
-        ("poetry run -- pytest a", "poetry", "\0a", 22),
-        ("coverage run --parallel tests/runtests.py a", "coverage", "\0a", 43),
-    ],
-)
+TOLD: list[tuple[str, str, str, int]] = [
+    ("npx jest a", "npx", "\0a", 10),
+    ("A=b C= npx jest -t 'a b' D=e", "npx", "\0A=b\0C=\0-t\0a b\0D=e", 28),
+    ("env A=b jest >log", "env", "\0A=b", 12),
+    ("jest a -- b", "jest", "\0a\0--\0b", 6),
+    ("jest '--' b", "jest", "\0--\0b", 11),
+    ("cargo +1.80 nextest run -p a -- b", "cargo", "\0-p\0a\0--\0b", 28),
+    ("poetry run -- pytest a", "poetry", "\0a", 22),
+    ("coverage run --parallel tests/runtests.py a", "coverage", "\0a", 43),
+]
+
+
+@pytest.mark.parametrize(("text", "program", "said", "place"), TOLD)
 def test_what_a_call_is_told(text: str, program: str, said: str, place: int) -> None:
     (call,) = calls(text)
     assert (call.program.value, call.said, call.place) == (program, said, place)
 
 
-@pytest.mark.parametrize(
-    ("text", "repeats"),
-    [
-        ("jest", False),
-        ("npx -w a jest -w b", False),
-        ("npx -p a -p b jest", False),
-        ("npx jest --workspaces -ws", False),
-        ("npx -w a --workspace b jest", True),
-        ("npx --workspaces=true jest", True),
-        ("pnpm -C a exec jest -r", False),
-        ("pnpm -F a jest", True),
-        ("pnpm exec --filter-prod=a jest", True),
-        ("node -r x node_modules/.bin/jest", False),
-        ("timeout 9 xargs jest", True),
-        ("xargs timeout 9 jest", True),
-        ("while x; do jest; done", True),
-    ],
-)
+REPEATED: list[tuple[str, bool]] = [
+    ("jest", False),
+    ("npx -w a jest -w b", False),
+    ("npx -p a -p b jest", False),
+    ("npx jest --workspaces -ws", False),
+    ("npx -w a --workspace b jest", True),
+    ("npx --workspaces=true jest", True),
+    ("pnpm -C a exec jest -r", False),
+    ("pnpm -F a jest", True),
+    ("pnpm exec --filter-prod=a jest", True),
+    ("node -r x node_modules/.bin/jest", False),
+    ("timeout 9 xargs jest", True),
+    ("xargs timeout 9 jest", True),
+    ("while x; do jest; done", True),
+]
+
+
+@pytest.mark.parametrize(("text", "repeats"), REPEATED)
 def test_what_may_run_more_than_once(text: str, repeats: bool) -> None:
     assert [call.repeats for call in calls(text)] == [repeats]
 

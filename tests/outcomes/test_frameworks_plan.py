@@ -360,25 +360,25 @@ def test_what_is_added_is_all_that_changes(text: str) -> None:
     assert with_arguments(text).replace(' "$@"', "", 1) == text or '"$@"' in text
 
 
-@pytest.mark.parametrize(
-    ("text", "planned"),
-    [
-        ("pytest", 'pytest "$@"'),
-        ("pytest -x > log 2>&1", 'pytest -x "$@" > log 2>&1'),
-        ("pytest | tee log", 'pytest "$@" | tee log'),
-        ("pytest; exit $?", 'pytest "$@"; exit $?'),
-        ("pytest -k 'a > b' # all", "pytest -k 'a > b' \"$@\" # all"),
-        ("pip install pytest && pytest -q\necho done", 'pip install pytest && pytest -q "$@"\necho done'),
-        ("pytest a \\\n  b\n", 'pytest a \\\n  b "$@"\n'),
-        ("pytest a && pytest b", 'pytest a "$@" && pytest b'),
-        ("(cd x && pytest)", '(cd x && pytest "$@")'),
-        ("pytest a $@", 'pytest a $@ "$@"'),
-        ('pytest a "$@" -x', 'pytest a "$@" -x'),
-        ("make test", "make test"),
-        ('bash -c "pytest"', 'bash -c "pytest"'),
-        ("cat <<E\npytest\nE\npytest", 'cat <<E\npytest\nE\npytest "$@"'),
-    ],
-)
+ARGUMENTS: list[tuple[str, str]] = [
+    ("pytest", 'pytest "$@"'),
+    ("pytest -x > log 2>&1", 'pytest -x "$@" > log 2>&1'),
+    ("pytest | tee log", 'pytest "$@" | tee log'),
+    ("pytest; exit $?", 'pytest "$@"; exit $?'),
+    ("pytest -k 'a > b' # all", "pytest -k 'a > b' \"$@\" # all"),
+    ("pip install pytest && pytest -q\necho done", 'pip install pytest && pytest -q "$@"\necho done'),
+    ("pytest a \\\n  b\n", 'pytest a \\\n  b "$@"\n'),
+    ("pytest a && pytest b", 'pytest a "$@" && pytest b'),
+    ("(cd x && pytest)", '(cd x && pytest "$@")'),
+    ("pytest a $@", 'pytest a $@ "$@"'),
+    ('pytest a "$@" -x', 'pytest a "$@" -x'),
+    ("make test", "make test"),
+    ('bash -c "pytest"', 'bash -c "pytest"'),
+    ("cat <<E\npytest\nE\npytest", 'cat <<E\npytest\nE\npytest "$@"'),
+]
+
+
+@pytest.mark.parametrize(("text", "planned"), ARGUMENTS)
 def test_our_arguments_go_to_the_first_pytest(text: str, planned: str) -> None:
     assert with_arguments(text) == planned
 

@@ -53,10 +53,12 @@ class Command:
 
 
 _QUOTED = re.compile(r"""'(?P<plain>[^']*)'|"(?P<rich>(?:[^"\\]|\\.)*)"|\\(?P<one>.)""", re.DOTALL)
+_ARITHMETIC = re.compile(r"\(\((?:[^()]|\([^()]*\))*+\)\)")  # a word: what is in it is no command
 _KINDS = (
     (Kind.SPACE, re.compile(r"(?:[ \t]|\\\n)+")),
     (Kind.COMMENT, re.compile(r"#[^\n]*")),
     (Kind.REDIRECT, re.compile(r"&>>?|(?:\d+|\{\w+\})?(?:<<<|<<-?|<>|<&|>>|>&|>\||[<>](?!\())")),
+    (Kind.WORD, _ARITHMETIC),
     (Kind.OPERATOR, re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")),
 )
 _HERE = re.compile(r"(?<!<)<<-?$")
@@ -64,86 +66,145 @@ _PLAIN = re.compile(r"[^\s;&|()<>'\"\\$`{}]+")
 _GLUED = re.compile(r"(?:[\w\]]\+?=|[?*+@!])$")  # an array's or an extended pattern's bracket follows
 _ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _CLOSERS = {"(": ")", "{": "}"}
-_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"})
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "function"})
 _LOOPS = ("for", "select", "while", "until")
-_OPENERS = {**dict.fromkeys(_LOOPS, "done"), "{": "}", "case": "esac"}
-_NO_END = "\n"  # of a function's body that is no group: its end is not looked for
+_OPENERS = {**dict.fromkeys(_LOOPS, "done"), "{": "}", "case": "esac", "if": "fi"}
+_NO_END = "\n"  # of a function's body that is a simple command, as some shells have it: its end is not looked for
 _ENDS = frozenset({"done", "}", "esac", "fi"})  # behind which a keyword may follow
+_END_OF_CASE = (";;", ";&", ";;&")
+_IN_TEST = ("&&", "||", "|", "(", ")")  # operators of `[[ ]]`
 
 
 def commands(text: str) -> Iterator[Command]:
-    """The simple commands of a shell text, in order; none of those inside of words."""
-    words: list[Piece] = []
-    end, nesting = 0, _Nesting()
+    """The simple commands of a shell text, in order; none of those inside of words.
+
+    The head of a loop or of a case is one of them, and so is the word that ends a compound command.
+    """
+    reader = _Reader()
     for piece in (*scan(text), Piece(Kind.OPERATOR, "", len(text))):
+        command = None
         if piece.kind is Kind.WORD:
-            function = bool(words) and words[0].text == "function" and piece.text == "{"
-            if function:
-                words, nesting.leading, nesting.body = [], True, True
-            elif words or piece.text not in _KEYWORDS:
-                words.append(piece)
-            nesting.word(piece.text)
-        if piece.kind in (Kind.WORD, Kind.TARGET):
-            end = piece.end
-        if piece.kind is not Kind.OPERATOR:
-            continue
-        # before "(" stands a function's name, before a ")" that nothing opened the pattern of a case
-        if words and piece.text != "(" and (piece.text != ")" or nesting.closes(")")):
-            yield Command(tuple(words), end, nesting.repeats)
-        nesting.operator(piece.text, words)
-        words = []
+            command = reader.word(piece)
+        elif piece.kind is Kind.OPERATOR:
+            command = reader.operator(piece.text)
+        elif piece.kind is Kind.TARGET:
+            reader.end = piece.end
+        if command is not None:
+            yield command
 
 
 @dataclass(slots=True)
-class _Nesting:
-    """The compound commands that are open at a place of a text, innermost last: the word that closes each, and whether
-    what is in it may run more than once.
+class _Reader:
+    """A place of a text: the words of its command so far, and the compound commands that are open there.
+
+    `open` holds them, innermost last: the word that closes each, and whether what is in it may run more than once.
     """
 
+    words: list[Piece] = field(default_factory=list)
+    end: int = 0  # of the last word or target
     open: list[tuple[str, bool]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)  # of the closing words in `open`
     leading: bool = True  # a keyword may stand here
-    named: bool = False  # a bracket was opened behind a word
+    before: str = ""  # the keyword directly before
+    named: bool = False  # a bracket was opened behind a name
     body: bool = False  # a function's body is next
+    pattern: bool = False  # of a case
 
-    @property
-    def repeats(self) -> bool:
-        return bool(self.open) and self.open[-1][1]
+    def word(self, piece: Piece) -> Command | None:
+        """Take a word; return the command that ends before it, or the head of a case that ends with it."""
+        text, before = piece.text, self.before
+        leading = self.leading or (text == "do" and self._is_head_of_loop())
+        self.leading, self.before, self.named = text.startswith("(("), "", False
+        if before == "function":
+            self.leading = self.body = True
+            return None
+        if before == "time" and text == "-p":
+            self.leading = True
+            return None
+        if self.pattern and not (leading and text == "esac"):
+            return None
+        if leading and text in _KEYWORDS:
+            command = self._done()
+            self._keyword(text)
+            self.leading, self.before = True, text
+            return command
+        if leading:
+            self._keyword(text)
+            self.leading = self.leading or text in _ENDS
+        self.words.append(piece)
+        self.end = piece.end
+        if text == "in" and self._is_head_of_case(leading=leading):
+            self.pattern = self.leading = True
+            return self._done()
+        return None
 
-    def closes(self, closer: str) -> bool:
-        """Whether this ends something; a ")" may end the pattern of a case instead."""
-        return self.counts[closer] > 0 and (closer != ")" or self.open[-1][0] != "esac")
-
-    def word(self, text: str) -> None:
-        self.named = False
-        if self.leading and self.body:
-            self._open("}" if text == "{" else _NO_END, repeats=True)
-        elif self.leading and text in _OPENERS:
-            self._open(_OPENERS[text], repeats=text in _LOOPS)
-        elif self.leading and text in _ENDS:
-            self._close(text)
-        self.leading = self.leading and (text in _KEYWORDS or text in _ENDS)
-
-    def operator(self, text: str, words: Sequence[Piece]) -> None:
-        function = bool(words) and words[0].text == "function"
+    def operator(self, text: str) -> Command | None:
+        """Take an operator; return the command that it ends."""
+        if self.pattern:
+            self.pattern, self.leading = text != ")", text in (")", "\n")
+            return None
+        if self._is_test() and text in _IN_TEST:
+            return None
+        named = bool(self.words) or self.body
+        # a function's name is before "(", a pattern of a case that began elsewhere before ")"
+        ends = text != "(" and (text != ")" or self._closes(")"))
+        command = self._done()
         if text == "(":
-            self._open(")", repeats=self.body or function)
+            self._open(")", repeats=self.body)
         elif text == ")":
             self.body = self.named
             self._close(text)
-        elif function:
-            self.body = True
-        self.named, self.leading = text == "(" and bool(words), True
+        elif text in _END_OF_CASE and self._closes("esac"):
+            self._close("esac")
+            self._open("esac", repeats=False)
+            self.pattern = True
+        self.leading, self.before, self.named = True, "", text == "(" and named
+        return command if ends else None
+
+    @property
+    def _repeats(self) -> bool:
+        return bool(self.open) and self.open[-1][1]
+
+    def _done(self) -> Command | None:
+        words, self.words = tuple(self.words), []
+        return Command(words, self.end, self._repeats) if words else None
+
+    def _is_head_of_case(self, *, leading: bool) -> bool:
+        """Does this `in` end the head of a case? The first two words of the head may stand on a line before."""
+        if leading:
+            return bool(self.open) and self.open[-1][0] == "esac"
+        return len(self.words) == 3 and self.words[0].text == "case"
+
+    def _is_head_of_loop(self) -> bool:
+        """Are these words a loop over the arguments, `for x`? A `do` may follow directly."""
+        return len(self.words) == 2 and self.words[0].text in ("for", "select")
+
+    def _is_test(self) -> bool:
+        """Is a `[[` open?"""
+        return bool(self.words) and self.words[0].text == "[[" and self.words[-1].text != "]]"
+
+    def _keyword(self, text: str) -> None:
+        """Open and close compound commands by a word that stands where a keyword may."""
+        if text in _OPENERS:
+            self._open(_OPENERS[text], repeats=self.body or text in _LOOPS)
+        elif self.body:
+            self._open(_NO_END, repeats=True)
+        elif text in _ENDS:
+            self._close(text)
+
+    def _closes(self, closer: str) -> bool:
+        """Whether this ends something; a ")" may end the pattern of a case instead."""
+        return self.counts[closer] > 0 and (closer != ")" or self.open[-1][0] != "esac")
 
     def _open(self, closer: str, *, repeats: bool) -> None:
-        self.open.append((closer, repeats or self.repeats))
+        self.open.append((closer, repeats or self._repeats))
         self.counts[closer] += 1
         self.body = False
 
     def _close(self, closer: str) -> None:
-        if not self.closes(closer):
+        if not self._closes(closer):
             return
-        closed = ""
+        self.pattern, closed = False, ""
         while closed != closer:
             closed, _ = self.open.pop()
             self.counts[closed] -= 1
@@ -214,7 +275,7 @@ def _unit(text: str, at: int) -> int:
             open_.append(_CLOSERS[text[at + 1]])
             at += 2
         else:
-            if char == "(" and not quoted:
+            if char == "(" and not quoted and open_[-1:] != ["}"]:
                 open_.append(")")
             at += 1
         if not open_:
