@@ -183,6 +183,8 @@ regressed at first and flakes now: five | P2P t PPFFF FFPPP | repeats 2, recheck
 regresses in all five: five | P2P t PPPPP FFFFF | repeats 2, recheck 3, due 5 | refused | | regression P2P t
 regressed later alone, when nothing asked for more: two | P2P t PPPPP PPFFF | repeats 2, recheck 3 | refused | \
 | regression P2P t
+a member regressed later alone: two | P2P g = a FFPPP FFFFF, b FFFFF FFFFF | repeats 2, recheck 3 | refused | \
+| regression P2P g
 flaked at first: two | P2P t PFPPP FPFFF | repeats 2, recheck 3 | repaired | flaky-both P2P t |
 one regression, then flakes under both: drop | P2P t PFPF FPFP | recheck 3, due 4 | repaired | flaky-both P2P t |
 one regression, then passes once under each: drop | P2P t PFFF FPFF | recheck 3, due 4 | repaired | flaky-both P2P t |
