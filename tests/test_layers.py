@@ -16,56 +16,10 @@ import pytest
 
 from repair.controls.plan import JUDGES
 from tests.support.paths import ROOT, TESTS
+from tests.support.rooms import IMPURE, NOT_PURE, ONLY, PURE, ROOMS
 
 PACKAGE = ROOT / "repair"
 
-# What a room may import of the others: packages, or single modules of one. A room may import its own modules.
-BASE = ("model", "errors", "text", "files")
-ROOMS: dict[str, tuple[str, ...]] = {
-    "model": (),
-    "errors": (),
-    "text": (),
-    "files": ("errors", "text"),
-    "rules": ("model", "errors", "text"),
-    "words": ("model",),
-    "table": ("model", "errors", "text"),
-    "sandbox": BASE,
-    "outcomes": BASE,
-    "panel": (*BASE, "outcomes.spelling"),
-    "controls": (*BASE, "sandbox", "outcomes", "panel", "table"),
-    "records": (*BASE, "panel", "rules", "words"),
-    "formats": (*BASE, "records.check", "panel", "outcomes", "rules", "sandbox.references"),
-    "mint": (*BASE, "controls", "sandbox", "records", "panel", "outcomes", "rules", "table"),
-    "pipeline": (*BASE, "controls", "sandbox", "records", "panel", "outcomes", "rules", "table"),
-    "report": (*BASE, "pipeline", "formats", "mint", "controls", "records", "panel", "outcomes", "rules", "words"),
-    "cli": ("*",),
-    "__main__": ("cli",),
-}
-
-# Modules that take values and give values: no clock, disk, network or chance, and no process.
-PURE = (
-    *("model", "errors", "text", "rules", "words", "table"),
-    *("outcomes", "records.diff.compare", "mint.classes", "mint.against", "mint.steadiness", "formats.rows", "report"),
-)
-NOT_PURE = ("outcomes.evidence", "outcomes.logs", "outcomes.report_files", "report.page.build", "report.progress")
-IMPURE = frozenset(
-    {
-        *("os", "io.open", "shutil", "glob", "tempfile", "fcntl", "fileinput"),
-        *("time", "datetime", "random", "secrets", "uuid"),
-        *("socket", "ssl", "http", "urllib", "subprocess", "multiprocessing", "threading", "asyncio", "signal"),
-        *("sys", "platform", "locale", "logging", "importlib", "ctypes"),
-        *("docker", "requests", "urllib3", "filelock", "orjson", "typer"),
-    }
-)
-# The one importer of each of these.
-ONLY = {
-    "docker": "repair.sandbox",
-    "junitparser": "repair.outcomes.junit",
-    "typer": "repair.cli",
-    "filelock": "repair.controls.workspace",
-    "pyarrow": "repair.formats.raw.parquet",
-    "yaml": "repair.formats.directories.swebench_repo",
-}
 INSIDE = "repair.controls.inside"  # runs in containers, and imports nothing of ours
 
 
@@ -168,6 +122,18 @@ def test_the_house_stays_small_enough_to_be_learnt() -> None:
     assert len(files) <= 10
 
 
+def test_no_function_is_long() -> None:
+    """Commands are: each option of theirs takes lines of its own."""
+    long = [
+        f"{name}.{node.name}"
+        for name, source in SOURCES.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 40
+        if not name.startswith("repair.cli.")
+    ]
+    assert long == []
+
+
 def test_there_is_no_circle_of_modules() -> None:
     list(graphlib.TopologicalSorter(edges()).static_order())
 
@@ -193,7 +159,8 @@ def test_no_test_module_imports_another() -> None:
     modules = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(TESTS.rglob("*.py"))}
     tests = {name for name in modules if name.rpartition(".")[2].startswith("test_")}
     for name, file in modules.items():
-        if is_below(name, "tests.data"):  # what the tests of the plugin run
+        # what the tests of the plugin run, and a comparison over the texts of all tests of its folder
+        if is_below(name, "tests.data") or name.endswith("_differential"):
             continue
         imported = set(imports(name, file.read_text()))
         assert {module for module in tests for text in imported if is_below(text, module)} == set(), name

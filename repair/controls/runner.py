@@ -10,7 +10,7 @@ import errno
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -64,12 +64,7 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
                 with full_disk_first(result.directory):
                     return judge_reports(control, image, result)
             except NoReport as err:
-                if control.kind is not ControlKind.EMPTY or (earlier is not None and earlier.status == err.status):
-                    raise
-                if earlier is not None:
-                    raise NoEvidence(
-                        f"no report, with status {earlier.status} and then {err.status}", err.next
-                    ) from None
+                _refuse_no_report(control, earlier, err)
                 earlier = err
                 continue
         record = read_record(result)
@@ -79,20 +74,36 @@ def observe(sandbox: Sandbox, control: Control, image: Image, attempt: Callable[
             refuse_outside_kill(result)
         refuse_full_disk(result.directory)
         ended_inside.update(record.open)
-        repeated = [test for test in record.open if ended_inside[test] > 1]
-        if len(repeated) > 1:
-            raise NoEvidence(
-                f"the run ended twice inside several tests at once: {some(repeated)}",
-                "run them one after the other (an xdist option in test_cmd or addopts?)",
-            )
-        if repeated and len(deadly) == MAX_DEADLY:
-            raise NoEvidence(
-                f"more than {MAX_DEADLY} tests end the run: {some([*deadly, *repeated])}", f"see {result.directory}/log"
-            )
-        deadly += repeated
+        deadly += _deadly(record.open, ended_inside, deadly, result)
     raise NoEvidence(
         f"the run ended inside tests {MAX_ATTEMPTS} times: {some(sorted(ended_inside))}", f"see {result.directory}/log"
     )
+
+
+def _refuse_no_report(control: Control, earlier: NoReport | None, error: NoReport) -> None:
+    """Raise unless a run without a report is to be tried again: the first one under empty."""
+    if control.kind is not ControlKind.EMPTY or (earlier is not None and earlier.status == error.status):
+        raise error
+    if earlier is not None:
+        raise NoEvidence(f"no report, with status {earlier.status} and then {error.status}", error.next) from None
+
+
+def _deadly(open_tests: Sequence[str], ended: Counter[str], deadly: Sequence[str], result: Attempt) -> list[str]:
+    """The test that ended the run for the second time, to be set aside; empty where none did.
+
+    `ended` counts how often each test ended the run. Raises `NoEvidence` where no more tests can be set aside.
+    """
+    repeated = [test for test in open_tests if ended[test] > 1]
+    if len(repeated) > 1:
+        raise NoEvidence(
+            f"the run ended twice inside several tests at once: {some(repeated)}",
+            "run them one after the other (an xdist option in test_cmd or addopts?)",
+        )
+    if repeated and len(deadly) == MAX_DEADLY:
+        raise NoEvidence(
+            f"more than {MAX_DEADLY} tests end the run: {some([*deadly, *repeated])}", f"see {result.directory}/log"
+        )
+    return repeated
 
 
 def explained(attempt: Callable[[], Path], call: Callable[[Path], T]) -> T:

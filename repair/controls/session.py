@@ -115,7 +115,6 @@ def each(
     sweep(sandbox)
     session = Session(sandbox, options, say, _Once())
     jobs = options.jobs or sandbox.engine.cpus
-    results: dict[str, Done[T]] = {}
     with Pool(jobs, Executor(sandbox, workspace, session.retry, options.fresh)) as pool:
         work = Work(session, panel, workspace, pool)
 
@@ -124,19 +123,23 @@ def each(
             say(Event(task.instance_id, spell(result), done=True))
             return result
 
-        executor = ThreadPoolExecutor(jobs, thread_name_prefix="task")
-        futures = [executor.submit(one, task) for task in panel.tasks]
-        try:
-            for future in _as_they_end(futures):
-                result = future.result()
-                results[result.task.instance_id] = result
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            sandbox.stop_all()
-            wait(futures, timeout=GRACE)
-            raise
-        executor.shutdown()
-    return [results[task.instance_id] for task in panel.tasks]
+        return _side_by_side(sandbox, jobs, panel.tasks, one)
+
+
+def _side_by_side(sandbox: Sandbox, jobs: int, tasks: Sequence[Task], one: Callable[[Task], Done[T]]) -> list[Done[T]]:
+    """What `one` returns for each task, in their order. An interrupt stops the containers and is raised again."""
+    executor = ThreadPoolExecutor(jobs, thread_name_prefix="task")
+    futures = [executor.submit(one, task) for task in tasks]
+    try:
+        for future in _as_they_end(futures):
+            future.result()
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        sandbox.stop_all()
+        wait(futures, timeout=GRACE)
+        raise
+    executor.shutdown()
+    return [future.result() for future in futures]
 
 
 def _as_they_end(futures: Iterable[Future[T]]) -> Iterable[Future[T]]:

@@ -1,7 +1,7 @@
 """The links of a Markdown page: what each one promises, and the line where the named object stands today.
 
 A link to a line names an object as its text, such as [`rules.decide`](../repair/rules.py#L27). The name begins with the
-module's: below `repair` without that word, elsewhere with the folder's, such as `tests.test_layers.ROOMS`.
+module's: below `repair` without that word, elsewhere with the folder's, such as `tests.support.rooms.ROOMS`.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from repair.model import ControlKind, Task
-from tests import test_layers
 from tests.docs import links
 from tests.support.paths import ROOT
-from tests.test_layers import BASE, NOT_PURE, PURE, ROOMS
+from tests.support.rooms import BASE, NOT_PURE, PURE, ROOMS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
@@ -189,7 +188,7 @@ def test_the_page_says_what_is_pure(begin: str, names: tuple[str, ...]) -> None:
 
 
 def test_the_page_counts_the_rooms() -> None:
-    packages = [room for room in ROOMS if (test_layers.PACKAGE / room).is_dir()]
+    packages = [room for room in ROOMS if (ROOT / "repair" / room).is_dir()]
     files = [room for room in ROOMS if room not in packages and room != "__main__"]
     numbers = {8: "eight", 9: "nine", 10: "ten"}
     assert f"{numbers[len(files)]} top files and {numbers[len(packages)]} packages" in text()

@@ -217,7 +217,9 @@ def test_records_made_again_have_the_same_bytes(
     assert {name for name, result in again.items() if result.error is not None} == {"no-image"}
     assert files_of(copy) == before
     controls = {path.rpartition("-")[0].rpartition("-")[2] for path in attempts(copy) - tried}
-    assert controls == ({"empty", "oracle", "confirmation"} if fresh else {"confirmation"}), "confirmations are never reused"
+    assert controls == ({"empty", "oracle", "confirmation"} if fresh else {"confirmation"}), (
+        "confirmations are never reused"
+    )
 
 
 def test_the_journal_is_not_taken_for_another_control(lab: Lab, tmp_path: Path) -> None:
